@@ -1,0 +1,1 @@
+"""Thinking: the explicit loop from an incident to a report."""

@@ -1,0 +1,131 @@
+"""Finds an incident's place in the graph and reads what the graph knows around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import UTC, datetime
+
+from agent.state import CandidateService, Consulted, Incident, Known, Located
+from graphrag.model import Direction, Edge, EdgeType, Label, Node
+from graphrag.retrieve import Candidate, Embed, Signal, Signals, locate, signals_from_alerts, signals_from_question
+from graphrag.store import GraphStore
+from graphrag.traverse import Member, blast_radius, suppliers
+
+HOPS = 2
+"""How far DEPENDS_ON is followed to suppliers; the blast radius goes further, see `BLAST_HOPS`."""
+BLAST_HOPS = 5
+CAP = 200
+MAX_EDGES = 1_000
+MAX_TEAMS = 200
+
+Elapsed = Callable[[], float]
+
+_AROUND = (
+    EdgeType.OWNED_BY,
+    EdgeType.HAS_RUNBOOK,
+    EdgeType.DOCUMENTED_IN,
+    EdgeType.INTRODUCED_BY,
+    EdgeType.AFFECTED,
+)
+
+
+async def locate_incident(store: GraphStore, embed: Embed, incident: Incident, elapsed: Elapsed) -> Located:
+    """Ask every entry point which service the incident is about. Raises `GraphError`."""
+    location = await locate(store, embed, incident.tenant, signals_of(incident))
+    return Located(
+        at=datetime.now(UTC),
+        seconds=elapsed(),
+        certainty=location.certainty,
+        candidates=tuple(_candidate(each) for each in location.candidates[:10]),
+        documents=tuple(_known(each.node) for each in location.documents[:10]),
+        explanation=location.explanation,
+    )
+
+
+def signals_of(incident: Incident) -> Signals:
+    """What the incident says about which service it is."""
+    if incident.service:
+        return Signals(names=(Signal(origin="service", value=incident.service),), text=incident.service)
+    if not incident.alerts:
+        return signals_from_question(incident.question)
+    return signals_from_alerts(
+        labels=[alert.labels for alert in incident.alerts],
+        annotations=[alert.annotations for alert in incident.alerts],
+        expressions=[alert.expression for alert in incident.alerts if alert.expression],
+    )
+
+
+async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, elapsed: Elapsed) -> Consulted:
+    """Read owner, suppliers to two hops, blast radius, runbooks, documents, releases and past incidents.
+
+    The runbooks and owners of the suppliers are read too: the fix may be theirs. Raises `GraphError`.
+    """
+    if service_id is None:
+        return Consulted(at=datetime.now(UTC), seconds=elapsed())
+    needs = await suppliers(store, tenant, service_id, hops=HOPS, cap=CAP)
+    hurts = await blast_radius(store, tenant, service_id, hops=BLAST_HOPS, cap=CAP)
+    edges = await store.edges(tenant, [service_id], _AROUND, Direction.BOTH, MAX_EDGES)
+    nodes = await store.nodes(tenant, {service_id, *(edge.other_end(service_id) for edge in edges)})
+    service = nodes.get(service_id)
+    teams = await store.list_nodes(tenant, [Label.TEAM], limit=MAX_TEAMS)
+    around = _neighbours(edges, nodes, service_id)
+    owners = around(EdgeType.OWNED_BY)
+    return Consulted(
+        at=datetime.now(UTC),
+        seconds=elapsed(),
+        service=_known(service) if service else None,
+        team=owners[0] if owners else None,
+        teams=tuple(_known(team) for team in teams.nodes),
+        dependencies=tuple(_member(each) for each in needs.members),
+        dependents=tuple(_member(each) for each in hurts.members),
+        truncated=hurts.truncated,
+        runbooks=around(EdgeType.HAS_RUNBOOK),
+        documents=around(EdgeType.DOCUMENTED_IN),
+        releases=_newest_first(around(EdgeType.INTRODUCED_BY), "released_at"),
+        incidents=_newest_first(around(EdgeType.AFFECTED), "started_at"),
+    )
+
+
+def _neighbours(
+    edges: Collection[Edge], nodes: dict[str, Node], service_id: str
+) -> Callable[[EdgeType], tuple[Known, ...]]:
+    """The neighbours over one type of edge, most confirmed first, as the store ordered them."""
+
+    def over(edge_type: EdgeType) -> tuple[Known, ...]:
+        ends = dict.fromkeys(edge.other_end(service_id) for edge in edges if edge.type is edge_type)
+        return tuple(_known(nodes[end]) for end in ends if end in nodes)
+
+    return over
+
+
+def _newest_first(found: Iterable[Known], key: str) -> tuple[Known, ...]:
+    return tuple(sorted(found, key=lambda each: each.text(key), reverse=True))
+
+
+def _candidate(candidate: Candidate) -> CandidateService:
+    return CandidateService(
+        id=candidate.node.id,
+        name=candidate.node.name,
+        score=candidate.score,
+        reasons=candidate.reasons,
+        parts=candidate.parts,
+    )
+
+
+def _member(member: Member) -> Known:
+    return _known(member.node, hops=member.hops, path=member.path)
+
+
+def _known(node: Node, hops: int = 0, path: tuple[str, ...] = ()) -> Known:
+    return Known(
+        id=node.id,
+        label=node.label.value,
+        name=node.name,
+        summary=node.summary,
+        hops=hops,
+        path=path,
+        properties={**node.properties, "aliases": node.aliases},
+        last_seen=node.life.last_seen,
+        confirmations=node.life.confirmations,
+        sources=node.life.sources,
+    )

@@ -1,0 +1,72 @@
+"""The plan that needs no language model: which live reads an incident deserves, from what the graph knows of it.
+
+Pure. The same plan is the first round when there is a model, and the whole investigation when there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent.state import Consulted, State
+from connectors import confluence, github, prometheus, slack_history
+from connectors.expression import without_comparison
+from connectors.reading import Read
+from connectors.tool import ToolCall
+
+MAX_EXPRESSIONS = 3
+MAX_SERVERS_A_READ = 3
+
+
+def plan(state: State) -> tuple[ToolCall, ...]:
+    """The reads to make, each on every server that offers its tool. The same state gives the same calls and ids."""
+    consulted = state.consulted
+    if consulted is None:
+        return ()
+    calls: list[ToolCall] = []
+    for key, read, purpose in _reads(state, consulted):
+        tool, arguments = read
+        servers = [spec.server for spec in state.tools if spec.name == tool][:MAX_SERVERS_A_READ]
+        calls += (
+            ToolCall(id=f"{key}@{server}", server=server, tool=tool, arguments=arguments, purpose=purpose)
+            for server in servers
+        )
+    return tuple(calls)
+
+
+def expressions(state: State) -> tuple[str, ...]:
+    """The distinct expressions the alerts were made of, in the alerts' order, at most `MAX_EXPRESSIONS`."""
+    found = dict.fromkeys(alert.expression for alert in state.incident.alerts if alert.expression)
+    return tuple(found)[:MAX_EXPRESSIONS]
+
+
+def _reads(state: State, consulted: Consulted) -> Iterator[tuple[str, Read, str]]:
+    """Each read with a key that is unique in the plan and the purpose it serves, in words a report can print."""
+    incident = state.incident
+    for number, expression in enumerate(expressions(state), start=1):
+        value = without_comparison(expression).expression
+        yield (
+            f"alert-expression-{number}",
+            prometheus.alert_range(value, incident.opened_at),
+            "the alert's own expression",
+        )
+    service = consulted.service
+    if service is None:
+        return
+    yield "service-graph", prometheus.service_graph(service.names), f"what {service.name} calls, by its traces"
+    yield from _repository_reads(service.text("repo"), service.name)
+    team = consulted.team
+    if team and team.text("oncall_channel"):
+        channel = team.text("oncall_channel")
+        yield "chat", slack_history.recent_messages(channel), f"the last day in {channel}"
+    yield "pages", confluence.search_pages(service.name), f"wiki pages about {service.name}"
+
+
+def _repository_reads(repo: str, service: str) -> Iterator[tuple[str, Read, str]]:
+    reads = (
+        ("latest-release", github.latest_release(repo), f"the latest release of {service}"),
+        ("changes", github.recent_changes(repo), f"changes merged into {service}"),
+        ("owners", github.codeowners(repo), f"who owns the code of {service}"),
+    )
+    for key, read, purpose in reads:
+        if read is not None:
+            yield key, read, purpose

@@ -1,0 +1,343 @@
+"""From the final state to the report: claims that cite evidence, the rest printed as unproven. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from agent import reconcile
+from agent.evidence import Evidence, collect
+from agent.reconcile import Conflict
+from agent.state import CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
+from agent.suspects import Suspect, rank
+from connectors.observations import MetricSeen
+
+NO_CHANNEL = "no channel known"
+
+
+class ServiceFound(Frozen):
+    name: str | None
+    certainty: Certainty
+    candidates: tuple[CandidateService, ...] = ()
+
+
+class Owner(Frozen):
+    """Who to call. `channel` is None when none is known."""
+
+    team: str | None = None
+    channel: str | None = None
+
+
+class RelatedService(Frozen):
+    """A service on the way to or from the failing one. `source` is `graph` or `live`."""
+
+    name: str
+    hops: int
+    path: tuple[str, ...] = ()
+    source: str = "graph"
+
+
+class BlastRadius(Frozen):
+    services: tuple[str, ...] = ()
+    count: int = 0
+    truncated: bool = False
+
+
+class RunbookFound(Frozen):
+    title: str
+    path: str
+    summary: str = ""
+
+
+class Claim(Frozen):
+    """A sentence and the ids of the evidence that proves it."""
+
+    text: str
+    evidence: tuple[str, ...]
+
+
+class Check(Frozen):
+    """A source that was asked. `result` is `found`, `empty` or `could not be checked`."""
+
+    source: str
+    purpose: str
+    result: str
+    detail: str = ""
+
+
+class Spend(Frozen):
+    """What the investigation used. `seconds` is wall time from the first event to the last."""
+
+    model: str = ""
+    turns: int = 0
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+
+class Report(Frozen):
+    """What an investigation found. Names are those outsiders rely on."""
+
+    id: str
+    status: str
+    title: str
+    started_at: datetime
+    alerts: tuple[str, ...] = ()
+    verdict: str
+    service: ServiceFound
+    owner: Owner = Owner()
+    dependencies: tuple[RelatedService, ...] = ()
+    dependents: tuple[RelatedService, ...] = ()
+    blast_radius: BlastRadius = BlastRadius()
+    runbooks: tuple[RunbookFound, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    unproven: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    checked: tuple[Check, ...] = ()
+    gaps: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    spend: Spend = Spend()
+
+
+def build(state: State, *, status: str, reason: str = "") -> Report:
+    """The report of a state, finished or not. `status` is `running` or `complete`; `reason` says why the loop ended.
+
+    May be called as soon as the graph was consulted: the first card is the same report with less in it.
+    """
+    evidence = collect(state)
+    known_ids = {each.id for each in evidence}
+    claims, unproven = _sentences(state, known_ids)
+    consulted = state.consulted
+    suspects = rank(state)
+    return Report(
+        id=state.incident.id,
+        status=status,
+        title=state.incident.title,
+        started_at=state.incident.started_at,
+        alerts=tuple(alert.name for alert in state.incident.alerts),
+        verdict=_verdict(state, suspects),
+        service=_service(state),
+        owner=_owner(state),
+        dependencies=_dependencies(state),
+        dependents=tuple(_related(each) for each in consulted.dependents) if consulted else (),
+        blast_radius=_blast_radius(state),
+        runbooks=_runbooks(state),
+        suspects=suspects,
+        claims=claims,
+        unproven=unproven,
+        conflicts=reconcile.conflicts(state),
+        checked=_checked(state),
+        gaps=_gaps(state, status, reason),
+        evidence=evidence,
+        spend=_spend(state),
+    )
+
+
+def _service(state: State) -> ServiceFound:
+    located = state.located
+    if located is None:
+        return ServiceFound(name=None, certainty="unresolved")
+    return ServiceFound(
+        name=located.service.name if located.service else None,
+        certainty=located.certainty,
+        candidates=located.candidates[:5],
+    )
+
+
+def _owner(state: State) -> Owner:
+    consulted = state.consulted
+    live = reconcile.live_owner(state)
+    team = live[1] if live and live[1] else consulted.team if consulted else None
+    channel = (team.text("oncall_channel") if team else "") or None
+    if consulted and consulted.service and not (live and live[1]):
+        channel = consulted.service.text("oncall_channel") or channel
+    name = live[1].name if live and live[1] else live[0] if live else team.name if team else None
+    return Owner(team=name, channel=channel)
+
+
+def _dependencies(state: State) -> tuple[RelatedService, ...]:
+    consulted = state.consulted
+    if consulted is None or consulted.service is None:
+        return ()
+    from_graph = tuple(_related(each) for each in consulted.dependencies)
+    service = consulted.service.name
+    live = tuple(
+        RelatedService(name=name, hops=1, path=(service, name), source="live")
+        for name, _ in reconcile.live_dependencies(state)
+    )
+    return live + from_graph
+
+
+def _related(known: Known) -> RelatedService:
+    return RelatedService(name=known.name, hops=known.hops, path=known.path)
+
+
+def _blast_radius(state: State) -> BlastRadius:
+    consulted = state.consulted
+    if consulted is None:
+        return BlastRadius()
+    names = tuple(each.name for each in consulted.dependents)
+    return BlastRadius(services=names, count=len(names), truncated=consulted.truncated)
+
+
+def _runbooks(state: State) -> tuple[RunbookFound, ...]:
+    consulted = state.consulted
+    found = consulted.runbooks if consulted else ()
+    if not found and state.located:
+        found = tuple(each for each in state.located.documents if each.label == "Runbook")[:3]
+    return tuple(
+        RunbookFound(
+            title=each.text("title") or each.name,
+            path=each.text("path") or each.text("url") or each.name,
+            summary=each.text("steps_summary"),
+        )
+        for each in found
+    )
+
+
+def _verdict(state: State, suspects: tuple[Suspect, ...]) -> str:
+    located = state.located
+    if located is None:
+        return "The investigation has not found its place in the graph yet."
+    if located.certainty == "ambiguous":
+        names = ", ".join(each.name for each in located.candidates[:3])
+        return f"I don't know which service this is about. It may be one of: {names}."
+    if located.service is None:
+        return "I don't know which service this is about: nothing in it names a service the graph knows."
+    model_says = next((reply.verdict for reply in reversed(state.replies) if reply.verdict), "")
+    if model_says:
+        return model_says
+    name = located.service.name
+    what = state.incident.alerts[0].name if state.incident.alerts else ""
+    lead = f"{what} on {name}." if what else f"This is about {name}."
+    if not suspects:
+        return f"{lead} Nothing that was checked points to a cause."
+    first = suspects[0]
+    return f"{lead} First suspect: {first.name}, {first.reasons[0]}."
+
+
+def _sentences(state: State, known_ids: set[str]) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """All sentences, parted into those whose evidence exists and those that are unproven."""
+    claims: list[Claim] = []
+    unproven: list[str] = []
+    for text, evidence in (*_facts(state), *_model_sentences(state)):
+        proven = tuple(each for each in evidence if each in known_ids)
+        if evidence and len(proven) == len(evidence):
+            claims.append(Claim(text=text, evidence=proven))
+        else:
+            unproven.append(text)
+    return tuple(claims), tuple(unproven)
+
+
+def _facts(state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What the events themselves say, in our own words."""
+    for call, seen in state.observations:
+        if isinstance(seen, MetricSeen):
+            yield _metric_sentence(seen), (call.id,)
+    for suspect in rank(state):
+        yield f"Suspect: {suspect.name} ({'; '.join(suspect.reasons)}).", suspect.evidence
+    consulted = state.consulted
+    if consulted is None or consulted.service is None:
+        return
+    name = consulted.service.name
+    if consulted.team:
+        yield f"{name} is owned by {consulted.team.name}, says the graph.", (consulted.team.id,)
+    for past in consulted.incidents[:3]:
+        started = past.text("started_at")[:10]
+        yield f"{name} was hit before: {past.name}{f' on {started}' if started else ''}.", (past.id,)
+
+
+def _metric_sentence(seen: MetricSeen) -> str:
+    labels = ", ".join(f"{key}={value}" for key, value in sorted(seen.labels.items()) if key != "__name__")
+    where = f" for {labels}" if labels else ""
+    return (
+        f"{seen.expression} is {number(seen.last)}{where} "
+        f"(between {number(seen.lowest)} and {number(seen.highest)} in the hour before)."
+    )
+
+
+def _model_sentences(state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
+    reply = next((each for each in reversed(state.replies) if each.claims), None)
+    for claim in reply.claims if reply else ():
+        yield claim.text, claim.evidence
+
+
+def _checked(state: State) -> tuple[Check, ...]:
+    checks: list[Check] = []
+    consulted = state.consulted
+    if consulted:
+        result = "could not be checked" if consulted.error else "found" if consulted.service else "empty"
+        checks.append(Check(source="graph", purpose="what is known", result=result, detail=consulted.error))
+    for event in state.tool_events:
+        match event:
+            case ToolAnswered():
+                # An answer we cannot type still is an answer; only a typed read can be known to be empty.
+                empty = not event.observations and _typed(event.call.id)
+                result, detail = ("empty" if empty else "found"), ""
+            case ToolFailed():
+                result, detail = "could not be checked", event.error
+        checks.append(Check(source=event.call.server, purpose=event.call.purpose, result=result, detail=detail))
+    return tuple(checks)
+
+
+def _typed(call_id: str) -> bool:
+    return not call_id.startswith("model-")
+
+
+def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
+    """What the report does not know, each with the reason."""
+    gaps = [f"The server {name} could not be asked: {why}" for name, why in state.unreachable.items()]
+    gaps += [
+        f"{event.call.server} did not tell {event.call.purpose}: {event.error}"
+        for event in state.tool_events
+        if isinstance(event, ToolFailed)
+    ]
+    consulted = state.consulted
+    if consulted and consulted.error:
+        gaps.append(f"The graph could not be read: {consulted.error}")
+    elif consulted and consulted.service:
+        gaps += _unknown_facts(consulted.service.name, consulted.team, bool(_runbooks(state)), _owner(state))
+    if consulted and consulted.truncated:
+        gaps.append("The blast radius was cut off at its cap: there are more services than shown.")
+    if not state.tools and not state.unreachable and consulted:
+        gaps.append("No live system was asked: no MCP server is configured. All of this is the graph's word.")
+    if state.model_failure:
+        gaps.append(f"The model failed ({state.model_failure.error}); the plan that needs no model finished the job.")
+    elif not state.model and status == "complete":
+        gaps.append("No model is configured; this report was made by the plan alone.")
+    if "budget" in reason:
+        gaps.append(f"The investigation stopped early: {reason}.")
+    return tuple(gaps)
+
+
+def _unknown_facts(service: str, team: Known | None, has_runbook: bool, owner: Owner) -> Iterator[str]:
+    if team is None:
+        yield f"The graph knows no owner of {service}."
+    if owner.channel is None:
+        yield f"There is {NO_CHANNEL} for {owner.team or service}."
+    if not has_runbook:
+        yield f"The graph knows no runbook of {service}."
+
+
+def _spend(state: State) -> Spend:
+    events = state.events
+    return Spend(
+        model=state.model,
+        turns=len(state.replies),
+        tool_calls=len(state.tool_events),
+        input_tokens=sum(reply.input_tokens for reply in state.replies),
+        output_tokens=sum(reply.output_tokens for reply in state.replies),
+        seconds=round((events[-1].at - events[0].at).total_seconds() + events[0].seconds, 3) if events else 0.0,
+    )
+
+
+def number(value: float) -> str:
+    """A measured value in at most four significant digits, without an exponent where a person expects none."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    return report.model_dump(mode="json")

@@ -1,0 +1,1 @@
+"""The service: what comes in from people and machines, and what goes out to them."""

@@ -1,0 +1,1 @@
+"""The demonstration: a sample organisation and a server that plays its live systems."""

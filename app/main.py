@@ -1,0 +1,254 @@
+"""Wires the service in one visible place: settings in, an ASGI app out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from dbos import DBOS, DBOSConfig
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy import Engine
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from agent.model import GatewayModel
+from agent.state import Budget
+from agent.tools import World
+from app import api, webhook
+from app.auth import RequireToken, first_token
+from app.database import metadata, open_engine, prepare_work_file, work_url
+from app.delivery import Delivery
+from app.errors import AppError
+from app.incidents import WORK_VERSION, Incidents
+from app.intake import Intake
+from app.journal import Journal
+from app.metrics import Metrics
+from app.replicas import Replicas, new_replica_id
+from app.responses import error_response
+from app.settings import Settings
+from app.tracing import Tracer
+from connectors.mcp import McpFleet
+from connectors.slack import Sink, SlackSink
+from connectors.slack_offline import ConsoleSink, FileSink
+from graphrag.embed import Embedding, open_embedding
+from graphrag.errors import GraphError
+from graphrag.open_store import open_store
+from graphrag.store import GraphStore
+
+SWEEP_SECONDS = 5.0
+"""How often changes without a workflow are looked for: after a crash, or when the database was away."""
+
+log = structlog.get_logger()
+
+
+@dataclass
+class Resources:
+    """What requests need, built once by the lifespan."""
+
+    settings: Settings
+    graph: GraphStore
+    embedding: Embedding
+    fleet: McpFleet
+    journal: Journal
+    intake: Intake
+    incidents: Incidents
+    metrics: Metrics
+    ready: bool = False
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service for these settings. Nothing is opened before the lifespan starts."""
+    tokens = settings.tokens or (first_token(settings.data_dir),)
+    app = FastAPI(
+        title="incident-graph",
+        description="Incident response over a graph of production: alerts in, one proven report out.",
+        version="0.1.0",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.settings = settings
+    app.include_router(webhook.router)
+    app.include_router(api.router)
+    app.add_middleware(RequireToken, tokens=tokens)
+    app.add_exception_handler(AppError, _app_error)
+    app.add_exception_handler(GraphError, _graph_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _bug)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    async with AsyncExitStack() as stack:
+        app.state.resources = await open_resources(app.state.settings, stack)
+        yield
+        app.state.resources.ready = False
+
+
+async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources:
+    """Open everything, each closed by the stack in the reverse order. Raises what the first failure raises."""
+    metrics = Metrics()
+    engine = await asyncio.to_thread(_open_database, settings)
+    stack.callback(engine.dispose)
+    graph, embedding = await stack.enter_async_context(open_graph(settings))
+    fleet = await stack.enter_async_context(McpFleet(settings.servers))
+    model = _model(settings, stack)
+    tracer = Tracer(settings)
+    stack.callback(tracer.close)
+    incidents = Incidents(
+        world=World(graph, embedding.embed_queries, fleet, model, settings.tool_seconds, settings.model_seconds),
+        journal=Journal(engine),
+        delivery=Delivery(engine, *_sinks(settings), settings.slack_default_channel, metrics),
+        metrics=metrics,
+        tracer=tracer,
+        budget=Budget(
+            turns=settings.investigation_turns,
+            tokens=settings.investigation_tokens,
+            seconds=settings.investigation_seconds,
+        ),
+        public_url=settings.public_url.rstrip("/"),
+    )
+    await _start_work(settings, engine, incidents, stack)
+    changed = asyncio.Event()
+    intake = await stack.enter_async_context(Intake(engine, metrics, changed.set))
+    await _in_background(stack, _queue_changes(incidents, changed))
+    resources = Resources(settings, graph, embedding, fleet, Journal(engine), intake, incidents, metrics)
+    await _in_background(stack, _warm(resources))
+    return resources
+
+
+@asynccontextmanager
+async def open_graph(settings: Settings) -> AsyncGenerator[tuple[GraphStore, Embedding]]:
+    """The graph and the embedding its vectors were made with. Raises `GraphError`."""
+    graph = open_store(settings.graph_database, dimensions=settings.embedding_dimensions)
+    try:
+        await graph.open()
+        embedding = await open_embedding(
+            settings.embedding,
+            graph,
+            dimensions=settings.embedding_dimensions,
+            base_url=settings.embedding_base_url,
+            api_key=settings.embedding_api_key.get_secret_value(),
+        )
+        yield graph, embedding
+    finally:
+        await graph.close()
+
+
+def _open_database(settings: Settings) -> Engine:
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    engine = open_engine(settings.app_database)
+    metadata.create_all(engine)
+    prepare_work_file(work_url(settings.app_database))
+    return engine
+
+
+def _model(settings: Settings, stack: AsyncExitStack) -> GatewayModel | None:
+    if not settings.model_base_url:
+        return None
+    model = GatewayModel(settings.model_base_url, settings.model_api_key.get_secret_value(), settings.model_name)
+    stack.push_async_callback(model.close)
+    return model
+
+
+def _sinks(settings: Settings) -> tuple[Sink, Sink]:
+    """Where reports go, and where they are kept when that refuses them for good."""
+    files = FileSink(settings.data_dir / "reports")
+    token = settings.slack_token.get_secret_value()
+    return (SlackSink(token, settings.slack_base_url) if token else ConsoleSink(files)), files
+
+
+async def _start_work(settings: Settings, engine: Engine, incidents: Incidents, stack: AsyncExitStack) -> None:
+    """Start the durable queue, and look after the work of replicas that are gone."""
+    replica_id = settings.replica_id or new_replica_id()
+    config: DBOSConfig = {
+        "name": "incident-graph",
+        "system_database_url": work_url(settings.app_database),
+        "application_version": WORK_VERSION,
+        "executor_id": replica_id,
+        "log_level": "WARNING",
+        "enable_otlp": False,
+    }
+    incidents.open(config)
+    stack.push_async_callback(asyncio.to_thread, _stop_work)
+    await incidents.listen(settings.concurrency)
+    on_sqlite = settings.app_database.startswith("sqlite")
+    keeper = Replicas(engine, replica_id, alone=on_sqlite)
+    stack.callback(keeper.leave)
+    await _in_background(stack, keeper.run())
+
+
+def _stop_work() -> None:
+    DBOS.destroy(destroy_registry=True)
+
+
+async def _queue_changes(incidents: Incidents, changed: asyncio.Event) -> None:
+    while True:
+        changed.clear()
+        try:
+            await incidents.queue_changes()
+        except Exception as error:
+            # Whatever it was, the change is on disk and the next sweep queues it.
+            log.error("queueing_failed", error=type(error).__name__)
+        try:
+            async with asyncio.timeout(SWEEP_SECONDS):
+                await changed.wait()
+        except TimeoutError:
+            continue
+
+
+async def _warm(resources: Resources) -> None:
+    """Do the slow first times (importing LlamaIndex, compiling queries) before anybody waits for them."""
+    try:
+        await resources.embedding.warm()
+    except Exception as error:
+        log.error("embedding_not_ready", error=str(error))
+        return
+    resources.ready = True
+
+
+async def _in_background(stack: AsyncExitStack, work: Any) -> None:
+    task = asyncio.create_task(work)
+
+    async def stop() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stack.push_async_callback(stop)
+
+
+async def _app_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AppError)
+    return error_response(error)
+
+
+async def _graph_error(_: Request, error: Exception) -> JSONResponse:
+    return error_response(AppError(503, "graph_unavailable", str(error)))
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    return error_response(AppError(422, "invalid", f"{where or 'The body'}: {first['msg']}."))
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    messages = {
+        404: f"There is nothing at {request.url.path}; see /openapi.json for what there is.",
+        405: f"{request.method} is not for {request.url.path}; see /openapi.json.",
+    }
+    return error_response(AppError(error.status_code, "not_found", messages.get(error.status_code, str(error.detail))))
+
+
+async def _bug(request: Request, error: Exception) -> JSONResponse:
+    log.exception("request_failed", path=request.url.path, error=type(error).__name__)
+    return error_response(AppError(500, "bug", "This is our mistake; the log says more. Trying again may help."))

@@ -1,0 +1,56 @@
+"""Runs the service in this process until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.logging import configure_logging
+from app.main import create_app
+from app.settings import Settings
+from graphrag.errors import GraphError
+
+
+class CannotStart(Exception):
+    """The service cannot run as it is set up; the message says what to mend."""
+
+
+def run(settings: Settings) -> None:
+    """Serve until a signal. Raises `CannotStart`."""
+    configure_logging(settings.log_level)
+    if not settings.tokens:
+        where = settings.data_dir / "token"
+        print(f"No tokens are set: the admin token is in {where}.", file=sys.stderr)  # noqa: T201
+    asyncio.run(serve(settings))
+
+
+async def serve(settings: Settings) -> None:
+    """Open everything, then listen: whoever connects finds a service that can take an alert."""
+    try:
+        app = create_app(settings)
+        config = uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=10,
+        )
+        async with app.router.lifespan_context(app):
+            await uvicorn.Server(config).serve()
+    except GraphError as error:
+        raise CannotStart(f"The graph cannot be opened: {error}") from error
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        raise CannotStart(
+            f"The incident database cannot be opened ({reason}); check INCIDENT_GRAPH_DATABASE_URL and the server."
+        ) from error
+    except PermissionError as error:
+        raise CannotStart(
+            f"{error.filename} may not be written; check INCIDENT_GRAPH_DATA_DIR and who owns it."
+        ) from error

@@ -1,0 +1,1 @@
+"""Reaching out: MCP servers, Slack and Alertmanager, translated at the edge into our own types and errors."""

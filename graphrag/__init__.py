@@ -1,0 +1,1 @@
+"""Knowing: the graph of production, its stores, and how an alert finds its place in it."""

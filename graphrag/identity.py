@@ -1,0 +1,32 @@
+"""One thing, many names: the key space in which names and aliases of one entity meet.
+
+Only equal keys join without asking. Similar keys never do: `kafka-consumer-1` and `kafka-consumer-2` read almost
+alike and are different things.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SEPARATORS = re.compile(r"[\s\-_.:/\\]+")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s\-_.:/\\]+(?=\d)")
+_CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def name_key(name: str) -> str:
+    """The key under which every spelling of one name meets: `payments-api`, `PaymentsAPI` and `payments_api` give
+    `paymentsapi`.
+
+    Separators and case carry no identity, except between digits, where dropping them would join `shard-1-1` with
+    `shard-11`. Other symbols stay, so `c` and `c++` differ. A name of separators only keeps them.
+    """
+    text = unicodedata.normalize("NFKC", name).strip().casefold()
+    kept = _SEPARATORS.sub("", _BETWEEN_DIGITS.sub("\x00", text)).replace("\x00", "-")
+    return kept or text
+
+
+def name_words(name: str) -> tuple[str, ...]:
+    """The words a name is made of, lower-case: `PaymentsAPI_v2` gives `payments`, `api`, `v2`."""
+    spaced = _CAMEL_BOUNDARY.sub(" ", unicodedata.normalize("NFKC", name))
+    return tuple(word.casefold() for word in re.findall(r"[^\W_]+", spaced))

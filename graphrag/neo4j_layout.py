@@ -1,0 +1,86 @@
+"""The constraints and indexes that the graph needs in Neo4j: made when missing, checked when there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, LiteralString
+
+import neo4j
+from neo4j.exceptions import ClientError, TransientError
+
+from graphrag.errors import GraphMisconfigured
+from graphrag.queries import named, statements
+from graphrag.vectors import other_dimensions
+
+_VERSION_KEY = "layout.version"
+_VERSION = b"1"
+_ONLINE_SECONDS = 120
+_ATTEMPTS = 5
+
+
+async def lay_out(driver: neo4j.AsyncDriver, *, database: str, host: str, dimensions: int, refit: bool) -> None:
+    """Returns once every index answers. Raises `GraphMisconfigured` when what is there cannot work."""
+    layout = _Layout(driver, database)
+    await layout.check_version(host)
+    for statement in statements("layout.cypher"):
+        await layout.create(statement)
+    if refit and _stored_dimensions(await layout.indexes()) not in (None, dimensions):
+        await layout.run(named("indexes.cypher")["drop_vectors"])
+        await layout.run(named("indexes.cypher")["forget_vectors"])
+    await layout.create(named("indexes.cypher")["create_vectors"], dimensions=dimensions)
+    await layout.run(named("indexes.cypher")["await_online"], seconds=_ONLINE_SECONDS)
+    _check_indexes(await layout.indexes(), dimensions, host)
+    await layout.run(named("write.cypher")["put_meta"], key=_VERSION_KEY, value=_VERSION)
+
+
+class _Layout:
+    def __init__(self, driver: neo4j.AsyncDriver, database: str) -> None:
+        self._session: Callable[[], neo4j.AsyncSession] = lambda: driver.session(database=database)
+
+    async def run(self, text: LiteralString, **values: Any) -> list[dict[str, Any]]:
+        async with self._session() as session:
+            return await (await session.run(text, values)).data()
+
+    async def create(self, text: LiteralString, **values: Any) -> None:
+        """`IF NOT EXISTS` still fails when another replica creates the same thing at the same moment."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                await self.run(text, **values)
+                return
+            except (ClientError, TransientError) as error:
+                raced = isinstance(error, TransientError) or str(error.code).endswith("AlreadyExists")
+                if not raced or attempt == _ATTEMPTS:
+                    raise
+
+    async def indexes(self) -> dict[str, Mapping[str, Any]]:
+        return {row["name"]: row for row in await self.run(named("indexes.cypher")["show"])}
+
+    async def check_version(self, host: str) -> None:
+        rows = await self.run(named("read.cypher")["get_meta"], key=_VERSION_KEY)
+        if rows and bytes(rows[0]["value"]) != _VERSION:
+            raise GraphMisconfigured(
+                f"The graph in Neo4j at {host} was laid out by another version of this program. Use that version, or "
+                "name another database in INCIDENT_GRAPH_GRAPH_URL and ingest again."
+            )
+
+
+def _stored_dimensions(indexes: Mapping[str, Mapping[str, Any]]) -> int | None:
+    return indexes["entity"]["dimensions"] if "entity" in indexes else None
+
+
+def _check_indexes(indexes: Mapping[str, Mapping[str, Any]], dimensions: int, host: str) -> None:
+    for name, kind in (("entity", "VECTOR"), ("entity_text", "FULLTEXT")):
+        index = indexes.get(name)
+        if index is None or index["type"] != kind or index["labelsOrTypes"] != ["__Entity__"]:
+            raise GraphMisconfigured(
+                f"Neo4j at {host} has another index named `{name}`. Drop it (`DROP INDEX {name}`) or name another "
+                "database in INCIDENT_GRAPH_GRAPH_URL."
+            )
+        if index["state"] != "ONLINE":
+            raise GraphMisconfigured(
+                f"The index `{name}` in Neo4j at {host} is {index['state']}. Drop it (`DROP INDEX {name}`) and start "
+                "again; it is made anew."
+            )
+    stored = _stored_dimensions(indexes)
+    if stored not in (None, dimensions):
+        raise other_dimensions(stored, dimensions)

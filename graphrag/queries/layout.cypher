@@ -1,0 +1,12 @@
+// What stock LlamaIndex creates too.
+CREATE CONSTRAINT IF NOT EXISTS FOR (n:__Node__) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT IF NOT EXISTS FOR (n:__Entity__) REQUIRE n.id IS UNIQUE;
+// Ours, on labels that stock readers never ask for.
+CREATE CONSTRAINT IF NOT EXISTS FOR (k:__Name__) REQUIRE k.id IS UNIQUE;
+CREATE CONSTRAINT IF NOT EXISTS FOR (t:__Tenant__) REQUIRE t.name IS UNIQUE;
+CREATE CONSTRAINT IF NOT EXISTS FOR (m:__Meta__) REQUIRE m.key IS UNIQUE;
+CREATE INDEX IF NOT EXISTS FOR (n:__Entity__) ON (n.tenant);
+CREATE INDEX IF NOT EXISTS FOR (k:__Name__) ON (k.owner);
+CREATE INDEX IF NOT EXISTS FOR (p:__Past__) ON (p.tenant, p.fact);
+CREATE FULLTEXT INDEX entity_text IF NOT EXISTS FOR (n:__Entity__)
+ON EACH [n.name, n.search_words, n.alias_text, n.summary, n.search_scope];

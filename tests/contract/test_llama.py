@@ -1,0 +1,109 @@
+"""LlamaIndex on our graph: its stock Neo4j store reads it, and our retriever answers as one of its own."""
+
+import gc
+import uuid
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import pytest
+from llama_index.core.schema import QueryBundle
+from llama_index.core.vector_stores.types import VectorStoreQuery
+from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
+
+from graphrag.llama import GraphRetriever
+from graphrag.model import EdgeFact, EdgeType, Facts, Label, NodeFact, Ref, node_id
+from graphrag.open_store import open_store
+from graphrag.store import GraphStore
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(params=["neo4j_lts_url", "neo4j_current_url"])
+def graph_url(request: pytest.FixtureRequest) -> str:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+async def store(graph_url: str) -> AsyncIterator[GraphStore]:
+    opened = open_store(graph_url, dimensions=4, refit=True)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def tenant(store: GraphStore) -> str:
+    """A tenant where `checkout` needs `payments`, and once needed `legacy`."""
+    name = f"tenant {uuid.uuid4().hex}"
+    checkout, payments, legacy = (Ref(Label.SERVICE, each) for each in ("checkout", "payments", "legacy"))
+    nodes = (
+        NodeFact(Label.SERVICE, "checkout", "Takes orders.", ("shop",), {"tier": "1", "text": "odd"}),
+        NodeFact(Label.SERVICE, "payments", "Takes money."),
+    )
+    gone = (NodeFact(Label.SERVICE, "legacy"),)
+    needs = EdgeFact(EdgeType.DEPENDS_ON, checkout, payments)
+    needed = EdgeFact(EdgeType.DEPENDS_ON, checkout, legacy)
+    await store.write(name, Facts("graph", NOON, nodes + gone, (needs, needed)))
+    await store.write(name, Facts("graph", NOON, nodes, (needs,), complete=True))
+    await store.set_vectors(name, {node_id(name, Label.SERVICE, "checkout"): [1, 0, 0, 0]})
+    return name
+
+
+@contextmanager
+def stock_store(url: str) -> Iterator[Neo4jPropertyGraphStore]:
+    parts = urlsplit(url)
+    stock = Neo4jPropertyGraphStore(
+        username="neo4j",
+        password="",
+        url=f"{parts.scheme}://{parts.hostname}:{parts.port}",
+        database=parts.path.strip("/"),
+        refresh_schema=False,
+    )
+    try:
+        yield stock
+    finally:
+        stock.close()
+        with warnings.catch_warnings():
+            # It never closes its second, asynchronous driver.
+            warnings.filterwarnings("ignore", "unclosed  AsyncBoltDriver", ResourceWarning)
+            del stock
+            gc.collect()
+
+
+async def test_a_stock_store_reads_the_current_graph_and_nothing_else(graph_url: str, tenant: str) -> None:
+    id = node_id(tenant, Label.SERVICE, "checkout")
+    with stock_store(graph_url) as stock:
+        (node,) = stock.get(ids=[id])
+        triplets = stock.get_triplets(ids=[id])
+        everything = stock.get(properties={"tenant": tenant})
+        around = stock.get_rel_map([node], depth=2)
+        nearest, scores = stock.vector_query(VectorStoreQuery(query_embedding=[1, 0, 0, 0], similarity_top_k=50))
+        del stock
+    assert (node.properties["name"], node.properties["summary"], node.properties["tier"]) == (
+        "checkout",
+        "Takes orders.",
+        "1",
+    )
+    assert node.properties["aliases"] == ["shop"]
+    assert [(a.id, relation.label, b.id) for a, relation, b in triplets] == [("checkout", "DEPENDS_ON", "payments")]
+    assert sorted(found.properties["name"] for found in everything) == ["checkout", "payments"]
+    assert [relation.label for _, relation, _ in around] == ["DEPENDS_ON"]
+    assert len(nearest) == len(scores) > 0
+
+
+async def test_our_retriever_answers_with_entities_and_their_relations(store: GraphStore, tenant: str) -> None:
+    async def embed(text: str) -> list[float]:
+        return [1, 0, 0, 0] if text == "orders" else [0, 1, 0, 0]
+
+    retriever = GraphRetriever(store, embed, tenant=tenant, limit=1)
+    (found,) = await retriever.aretrieve(QueryBundle("orders"))
+    assert found.score == pytest.approx(1)
+    assert found.node.get_content().splitlines() == [
+        "checkout (Service)",
+        "Takes orders.",
+        "checkout DEPENDS_ON payments",
+    ]
+    assert found.node.metadata == {"label": "Service", "name": "checkout"}

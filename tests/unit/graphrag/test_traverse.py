@@ -1,0 +1,175 @@
+"""Traversal against a brute-force reading of the same facts, on a real SQLite store."""
+
+import itertools
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag.model import Direction, Edge, EdgeFact, EdgeType, Facts, Label, Life, NodeFact, Ref, node_id
+from graphrag.sqlite_store import SqliteStore
+from graphrag.traverse import Reach, blast_radius, neighbourhood, suppliers
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NAMES = "abcdefg"
+Pair = tuple[str, str]
+
+names = st.sampled_from(NAMES)
+pairs = st.frozensets(st.tuples(names, names), max_size=14)
+tenants: Iterator[str] = (f"tenant {number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module")
+async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SqliteStore]:
+    opened = SqliteStore(tmp_path_factory.mktemp("graph") / "graph.db", dimensions=2)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def incident(name: str) -> Ref:
+    return Ref(Label.INCIDENT, name)
+
+
+def service(name: str) -> Ref:
+    return Ref(Label.SERVICE, name)
+
+
+def depend(pairs: Iterable[Pair]) -> tuple[EdgeFact, ...]:
+    return tuple(EdgeFact(EdgeType.DEPENDS_ON, service(a), service(b)) for a, b in sorted(pairs))
+
+
+async def write(store: SqliteStore, now: Collection[Pair], before: Collection[Pair] = ()) -> str:
+    """A tenant in which `now` holds and the rest of `before` is closed, with edges of other types between the same
+    services and another tenant that has every edge there can be."""
+    tenant, other = next(tenants), next(tenants)
+    nodes = tuple(NodeFact(Label.SERVICE, name) for name in NAMES)
+    noise = tuple(
+        EdgeFact(EdgeType.INTRODUCED_BY, service(a), service(b)) for a, b in itertools.permutations("abcd", 2)
+    )
+    await store.write(tenant, Facts("graph", NOON, nodes, depend(before), complete=True))
+    await store.write(tenant, Facts("graph", NOON + timedelta(hours=1), nodes, depend(now) + noise, complete=True))
+    await store.write(other, Facts("graph", NOON, nodes, depend(itertools.permutations(NAMES, 2))))
+    return tenant
+
+
+def id_of(tenant: str, name: str) -> str:
+    return node_id(tenant, Label.SERVICE, name)
+
+
+def distances(steps: Collection[Pair], start: str, hops: int) -> dict[str, int]:
+    """The least number of steps to every name, by trying all walks."""
+    found = {start: 0}
+    reached = {start}
+    for hop in range(1, hops + 1):
+        reached = {there for here, there in steps if here in reached}
+        for name in reached:
+            found.setdefault(name, hop)
+    return found
+
+
+def check(reach: Reach, steps: Collection[Pair], start: str, hops: int) -> None:
+    expected = distances(steps, start, hops)
+    del expected[start]
+    assert {member.node.name: member.hops for member in reach.members} == expected
+    assert [(m.hops, m.node.name) for m in reach.members] == sorted((m.hops, m.node.name) for m in reach.members)
+    for member in reach.members:
+        assert (member.path[0], member.path[-1], len(member.path)) == (start, member.node.name, member.hops + 1)
+        assert set(itertools.pairwise(member.path)) <= set(steps)
+    assert not reach.truncated
+
+
+@given(now=pairs, before=pairs, start=names, hops=st.integers(0, 6))
+@settings(max_examples=60, deadline=None)
+async def test_a_blast_radius_is_every_service_whose_chain_of_needs_reaches_the_start(
+    store: SqliteStore, now: frozenset[Pair], before: frozenset[Pair], start: str, hops: int
+) -> None:
+    tenant = await write(store, now, before)
+    reach = await blast_radius(store, tenant, id_of(tenant, start), hops)
+    check(reach, {(b, a) for a, b in now}, start, hops)
+
+
+@given(now=pairs, before=pairs, start=names, hops=st.integers(0, 6))
+@settings(max_examples=60, deadline=None)
+async def test_suppliers_are_every_service_that_the_start_needs_in_turn(
+    store: SqliteStore, now: frozenset[Pair], before: frozenset[Pair], start: str, hops: int
+) -> None:
+    tenant = await write(store, now, before)
+    check(await suppliers(store, tenant, id_of(tenant, start), hops), now, start, hops)
+
+
+@given(now=pairs, starts=st.frozensets(names, min_size=1, max_size=3), hops=st.integers(0, 4))
+@settings(max_examples=60, deadline=None)
+async def test_a_neighbourhood_is_all_that_edges_of_the_asked_types_touch(
+    store: SqliteStore, now: frozenset[Pair], starts: frozenset[str], hops: int
+) -> None:
+    tenant = await write(store, now)
+    around = await neighbourhood(store, tenant, [id_of(tenant, name) for name in starts], [EdgeType.DEPENDS_ON], hops)
+    steps = now | {(b, a) for a, b in now}
+    near = [distances(steps, name, hops) for name in starts]
+    expected = {name: min(d[name] for d in near if name in d) for name in NAMES if any(name in d for d in near)}
+    assert {around.nodes[id].name: hop for id, hop in around.hops.items()} == expected
+    assert around.nodes.keys() == around.hops.keys()
+    walked = {(around.nodes[edge.source].name, around.nodes[edge.target].name) for edge in around.edges}
+    inner = {name for name, hop in expected.items() if hop < hops}
+    assert walked == {(a, b) for a, b in now if a != b and (a in inner or b in inner)}
+    assert not around.truncated
+
+
+async def test_what_suffers_and_what_is_needed_are_never_confused(store: SqliteStore) -> None:
+    tenant = await write(store, [("a", "b"), ("b", "c")])
+    hurt = await blast_radius(store, tenant, id_of(tenant, "b"))
+    needed = await suppliers(store, tenant, id_of(tenant, "b"))
+    assert [member.path for member in hurt.members] == [("b", "a")]
+    assert [member.path for member in needed.members] == [("b", "c")]
+
+
+async def test_a_cap_cuts_by_name_and_says_so(store: SqliteStore) -> None:
+    tenant = await write(store, [(name, "a") for name in "bcdef"] + [("g", "b")])
+    cut = await blast_radius(store, tenant, id_of(tenant, "a"), cap=3)
+    assert ([member.node.name for member in cut.members], cut.truncated) == (["b", "c", "d"], True)
+    whole = await blast_radius(store, tenant, id_of(tenant, "a"), cap=6)
+    assert (len(whole.members), whole.truncated) == (6, False)
+    around = await neighbourhood(store, tenant, [id_of(tenant, "a")], [EdgeType.DEPENDS_ON], cap=2)
+    assert (len(around.nodes), len(around.edges), around.truncated) == (3, 2, True)
+
+
+async def test_a_start_that_is_not_there_reaches_nothing(store: SqliteStore) -> None:
+    tenant = await write(store, [("a", "b")])
+    assert await blast_radius(store, tenant, "service-unknown") == Reach((), False)
+    assert await blast_radius(store, next(tenants), id_of(tenant, "b")) == Reach((), False)
+
+
+async def test_related_incidents_are_walked_both_ways(store: SqliteStore) -> None:
+    tenant = next(tenants)
+    nodes = tuple(NodeFact(Label.INCIDENT, name) for name in ("one", "two", "three"))
+    edges = tuple(
+        EdgeFact(EdgeType.RELATED_TO, incident(a), incident(b)) for a, b in [("one", "two"), ("three", "two")]
+    )
+    await store.write(tenant, Facts("graph", NOON, nodes, edges))
+    start = node_id(tenant, Label.INCIDENT, "one")
+    around = await neighbourhood(store, tenant, [start], [EdgeType.RELATED_TO])
+    assert {node.name: around.hops[id] for id, node in around.nodes.items()} == {"one": 0, "two": 1, "three": 2}
+
+
+class Careless(SqliteStore):
+    """A store that answers every question with edges of both directions, a self-loop among them."""
+
+    async def edges(
+        self, tenant: str, ids: Collection[str], types: Collection[EdgeType], direction: Direction, limit: int
+    ) -> list[Edge]:
+        found = await super().edges(tenant, ids, types, Direction.BOTH, limit)
+        life = Life(NOON, NOON, NOON)
+        return found + [Edge(tenant, EdgeType.DEPENDS_ON, id, id, life) for id in ids]
+
+
+async def test_no_store_can_turn_a_walk_round(tmp_path: Path) -> None:
+    careless = Careless(tmp_path / "graph.db", dimensions=2)
+    await careless.open()
+    tenant = await write(careless, [("a", "b"), ("b", "c")])
+    reach = await blast_radius(careless, tenant, id_of(tenant, "b"))
+    await careless.close()
+    assert [member.node.name for member in reach.members] == ["a"]
