@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from agent import reconcile
 from agent.evidence import Evidence, collect
@@ -12,6 +12,8 @@ from agent.reconcile import Conflict
 from agent.state import CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
 from agent.suspects import Suspect, rank
 from connectors.observations import MetricSeen
+
+ClaimKind = Literal["measured", "suspect", "known", "model"]
 
 NO_CHANNEL = "no channel known"
 
@@ -51,10 +53,11 @@ class RunbookFound(Frozen):
 
 
 class Claim(Frozen):
-    """A sentence and the ids of the evidence that proves it."""
+    """A sentence and the ids of the evidence that proves it. `kind` says where it comes from."""
 
     text: str
     evidence: tuple[str, ...]
+    kind: ClaimKind = "known"
 
 
 class Check(Frozen):
@@ -118,7 +121,7 @@ def build(state: State, *, status: str, reason: str = "") -> Report:
         title=state.incident.title,
         started_at=state.incident.started_at,
         alerts=tuple(alert.name for alert in state.incident.alerts),
-        verdict=_verdict(state, suspects),
+        verdict=_verdict(state, suspects, status),
         service=_service(state),
         owner=_owner(state),
         dependencies=_dependencies(state),
@@ -198,7 +201,7 @@ def _runbooks(state: State) -> tuple[RunbookFound, ...]:
     )
 
 
-def _verdict(state: State, suspects: tuple[Suspect, ...]) -> str:
+def _verdict(state: State, suspects: tuple[Suspect, ...], status: str) -> str:
     located = state.located
     if located is None:
         return "The investigation has not found its place in the graph yet."
@@ -213,6 +216,8 @@ def _verdict(state: State, suspects: tuple[Suspect, ...]) -> str:
     name = located.service.name
     what = state.incident.alerts[0].name if state.incident.alerts else ""
     lead = f"{what} on {name}." if what else f"This is about {name}."
+    if not suspects and status == "running":
+        return f"{lead} This is what the graph knows; live systems are being asked."
     if not suspects:
         return f"{lead} Nothing that was checked points to a cause."
     first = suspects[0]
@@ -223,31 +228,32 @@ def _sentences(state: State, known_ids: set[str]) -> tuple[tuple[Claim, ...], tu
     """All sentences, parted into those whose evidence exists and those that are unproven."""
     claims: list[Claim] = []
     unproven: list[str] = []
-    for text, evidence in (*_facts(state), *_model_sentences(state)):
-        proven = tuple(each for each in evidence if each in known_ids)
-        if evidence and len(proven) == len(evidence):
-            claims.append(Claim(text=text, evidence=proven))
+    for claim in (*_facts(state), *_model_sentences(state)):
+        if claim.evidence and known_ids.issuperset(claim.evidence):
+            claims.append(claim)
         else:
-            unproven.append(text)
+            unproven.append(claim.text)
     return tuple(claims), tuple(unproven)
 
 
-def _facts(state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _facts(state: State) -> Iterator[Claim]:
     """What the events themselves say, in our own words."""
     for call, seen in state.observations:
         if isinstance(seen, MetricSeen):
-            yield _metric_sentence(seen), (call.id,)
+            yield Claim(text=_metric_sentence(seen), evidence=(call.id,), kind="measured")
     for suspect in rank(state):
-        yield f"Suspect: {suspect.name} ({'; '.join(suspect.reasons)}).", suspect.evidence
+        text = f"Suspect: {suspect.name} ({'; '.join(suspect.reasons)})."
+        yield Claim(text=text, evidence=suspect.evidence, kind="suspect")
     consulted = state.consulted
     if consulted is None or consulted.service is None:
         return
     name = consulted.service.name
     if consulted.team:
-        yield f"{name} is owned by {consulted.team.name}, says the graph.", (consulted.team.id,)
+        yield Claim(text=f"{name} is owned by {consulted.team.name}, says the graph.", evidence=(consulted.team.id,))
     for past in consulted.incidents[:3]:
         started = past.text("started_at")[:10]
-        yield f"{name} was hit before: {past.name}{f' on {started}' if started else ''}.", (past.id,)
+        text = f"{name} was hit before: {past.text('title') or past.name}{f', on {started}' if started else ''}."
+        yield Claim(text=text, evidence=(past.id,))
 
 
 def _metric_sentence(seen: MetricSeen) -> str:
@@ -259,10 +265,10 @@ def _metric_sentence(seen: MetricSeen) -> str:
     )
 
 
-def _model_sentences(state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _model_sentences(state: State) -> Iterator[Claim]:
     reply = next((each for each in reversed(state.replies) if each.claims), None)
     for claim in reply.claims if reply else ():
-        yield claim.text, claim.evidence
+        yield Claim(text=claim.text, evidence=claim.evidence, kind="model")
 
 
 def _checked(state: State) -> tuple[Check, ...]:
@@ -302,7 +308,7 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
         gaps += _unknown_facts(consulted.service.name, consulted.team, bool(_runbooks(state)), _owner(state))
     if consulted and consulted.truncated:
         gaps.append("The blast radius was cut off at its cap: there are more services than shown.")
-    if not state.tools and not state.unreachable and consulted:
+    if state.equipped and not state.tools and not state.unreachable:
         gaps.append("No live system was asked: no MCP server is configured. All of this is the graph's word.")
     if state.model_failure:
         gaps.append(f"The model failed ({state.model_failure.error}); the plan that needs no model finished the job.")

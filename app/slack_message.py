@@ -86,9 +86,12 @@ def _body(report: Report) -> Iterator[str]:
             for each in report.conflicts
         ]
         yield from _sections("⚠️ *Live contradicts the graph*", lines)
-    live = [_claim(claim) for claim in report.claims if not claim.text.startswith("Suspect: ")]
-    if live:
-        yield from _sections("*What is known*", live[:6])
+    measured = [_claim(claim) for claim in report.claims if claim.kind == "measured"]
+    if measured:
+        yield from _sections("*Measured*", measured[:4])
+    said = [_claim(claim) for claim in report.claims if claim.kind == "model"]
+    if said:
+        yield from _sections(f"*Reasoned by {escape(report.spend.model)}*", said[:5])
     if report.suspects:
         lines = [
             f"{escape(each.name)}: {escape('; '.join(each.reasons))} {_ids(each.evidence)}"

@@ -21,7 +21,7 @@ _TENANTS_IN_MEMORY = 16
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """`rows` has shape (nodes, dimensions), each row of length one."""
+    """`rows` has shape (nodes, dimensions), each row of length one, in the order of the ids."""
 
     generation: int
     ids: list[str]
@@ -70,7 +70,7 @@ class VectorCache:
             return {}
         scores = matrix.rows @ (query / length)
         eligible = np.isin(matrix.labels, [str(label) for label in labels or Label]).nonzero()[0]
-        best = sorted(eligible.tolist(), key=lambda at: (-scores[at], matrix.ids[at]))[:limit]
+        best = eligible[np.argsort(-scores[eligible], kind="stable")][:limit]
         return {matrix.ids[at]: float(scores[at]) for at in best}
 
     def _current(self, db: sqlite3.Connection, tenant: str) -> _Matrix:
@@ -90,7 +90,7 @@ class VectorCache:
     def _load(self, db: sqlite3.Connection, tenant: str, generation: int) -> _Matrix:
         found = db.execute(
             """SELECT node.id, node.label, embedding FROM vector JOIN node ON node.id = vector.node
-            WHERE vector.tenant = ?""",
+            WHERE vector.tenant = ? ORDER BY node.id""",
             (tenant,),
         ).fetchall()
         rows = np.frombuffer(b"".join(row["embedding"] for row in found), dtype=_STORED).astype(np.float32)

@@ -40,7 +40,7 @@ class Story(BaseModel):
     version: str = "v2.4.1"
     earlier_version: str = "v2.4.0"
     released_minutes_ago: float = 9
-    author: str = "mara-lindqvist"
+    author: str = "harbour-release-bot"
     pull_request: int = 412
     pull_request_title: str = "Shrink the database connection pool from 40 to 8"
     error_ratio: float = 0.12

@@ -1,0 +1,196 @@
+"""The main job on real parts: a Prometheus rule fires, Alertmanager tells the service in its own process, the service
+reads the live metric through prometheus-mcp-server, and Slack's stand-in ends up with one parent message."""
+
+import json
+import secrets
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import started
+from tests.servers.alertmanager_server import Alertmanager
+from tests.servers.exporter import Exporter
+from tests.servers.process import wait_until
+from tests.servers.prometheus_server import Prometheus, prometheus_mcp_entry
+from tests.servers.service import ADMIN_TOKEN, Service, settings
+from tests.servers.slack_server import SlackStandin, slack_server
+
+CHANNEL = "#payments-oncall"
+CALLS = "traces_service_graph_request_total"
+RULES = {
+    "groups": [
+        {
+            "name": "checkout",
+            "rules": [
+                {
+                    "alert": name,
+                    "expr": f'{metric}{{service="checkout-api"}} > 0.05',
+                    "labels": {"service": "checkout-api", "severity": "critical"},
+                    "annotations": {"summary": "More than 5 % of the requests fail"},
+                }
+                for name, metric in (("HighErrorRate", "errors_ratio"), ("PaymentsDeclined", "declined_ratio"))
+            ],
+        }
+    ]
+}
+
+
+@dataclass
+class Production:
+    """Everything around the service, and the service's own command."""
+
+    service: Service
+    slack: SlackStandin
+    exporter: Exporter
+    prometheus: Prometheus
+
+    def fire(self, metric: str = "errors_ratio", value: float = 0.25) -> None:
+        self.exporter.set(metric, value, {"service": "checkout-api"})
+
+    def calls(self, server: str) -> None:
+        """Traffic from checkout-api to `server` begins: its counter rises from one scrape to the next."""
+        labels = {"client": "checkout-api", "server": server}
+        self.exporter.set(CALLS, 1, labels)
+        asked = f'{CALLS}{{server="{server}"}}'
+        wait_until(lambda: bool(self.prometheus.query(asked)), 15, "the first scrape")
+        self.exporter.set(CALLS, 60, labels)
+        risen = f"rate({asked}[5m]) > 0"
+        wait_until(lambda: bool(self.prometheus.query(risen)), 15, "the counter's rise")
+
+    def parents(self) -> list[dict[str, Any]]:
+        return self.slack.parents(CHANNEL)
+
+    def wait_for_detail(self, incidents: int = 1) -> None:
+        """The detail in the thread is posted last, so the parents are whole by then."""
+        wait_until(lambda: self._details() >= incidents, 60, "the whole report")
+
+    def _details(self) -> int:
+        return len([each for each in self.slack.sent(CHANNEL) if "thread_ts" in each])
+
+
+@pytest.fixture(params=["neo4j-and-postgresql", "sqlite"])
+def production(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    exporter: Exporter,
+    prometheus_mcp_command: list[str],
+    prometheus_factory: Callable[..., Prometheus],
+    alertmanager_factory: Callable[..., Alertmanager],
+) -> Iterator[Production]:
+    tenant = f"t{secrets.token_hex(4)}"
+    databases = {}
+    if request.param == "neo4j-and-postgresql":
+        databases = {
+            "graph_url": request.getfixturevalue("neo4j_lts_url"),
+            "database_url": request.getfixturevalue("postgres_database"),
+        }
+    with ExitStack() as stack:
+        slack = started(slack_server(), stack)
+        service = Service({})
+        webhook = f"{service.url}/webhooks/alertmanager"
+        alertmanager = alertmanager_factory(webhook, ADMIN_TOKEN)
+        exporter.set("errors_ratio", 0.01, {"service": "checkout-api"})
+        prometheus = prometheus_factory(targets=[exporter.address], rules=RULES, alertmanagers=[alertmanager.address])
+        servers = {"mcpServers": {"prometheus": prometheus_mcp_entry(prometheus.url)}}
+        service.environment = settings(
+            tmp_path / "data",
+            tenant=tenant,
+            slack_token=slack.token,
+            slack_base_url=slack.base_url,
+            mcp_servers=json.dumps(servers),
+            replica_id="the-one",
+            **databases,
+        )
+        service.ingest(tenant=tenant)
+        yield Production(service, slack, exporter, prometheus)
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """All a person reads in a message."""
+    return json.dumps(message["blocks"], ensure_ascii=False)
+
+
+def incident_of(parent: dict[str, Any]) -> str:
+    return parent["metadata"]["event_payload"]["key"]
+
+
+def kinds(journal: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in journal["events"]]
+
+
+def check_report(parent: dict[str, Any], *, value: str = "0.25", supplier: str = "fraud-scoring") -> None:
+    text = text_of(parent)
+    assert "HighErrorRate on checkout-api" in text
+    assert "payments (#payments-oncall)" in text
+    assert "payments-gateway" in text.partition("1 hop: ")[2], "what it depends on directly"
+    assert "2 hops: " in text, "what that depends on"
+    assert "storefront-web" in text.partition("Will hurt too")[2], "the blast radius"
+    assert "checkout-api-high-error-rate.md" in text, "the runbook"
+    assert f"is {value}" in text, "the live value"
+    assert f"live says *calls {supplier}*" in text, "the conflict"
+
+
+def test_an_alert_becomes_one_report_and_the_conflict_follows_the_live_fact(production: Production) -> None:
+    with production.service.run():
+        production.calls("fraud-scoring")
+        production.fire()
+        production.wait_for_detail()
+        (parent,) = production.parents()
+        check_report(parent)
+        assert len(parent["edits"]) >= 1, "the first card was edited in place"
+
+        # The live fact changes: the next report's flag follows it.
+        production.exporter.remove(CALLS, {"client": "checkout-api", "server": "fraud-scoring"})
+        production.calls("loyalty-points")
+        production.fire("declined_ratio", 0.4)
+        production.wait_for_detail(incidents=2)
+        (second,) = [each for each in production.parents() if "PaymentsDeclined" in text_of(each)]
+        assert "calls loyalty-points" in text_of(second)
+
+        # It ends: the same message is edited, and nothing is posted.
+        production.fire("errors_ratio", 0.01)
+        wait_until(lambda: any("Resolved" in text_of(each) for each in production.parents()), 30, "the resolution")
+        assert len(production.parents()) == 2
+
+
+def test_killed_during_the_investigation_it_goes_on_and_posts_one_parent(production: Production) -> None:
+    service, prometheus = production.service, production.prometheus.process.popen
+    with service.run() as process:
+        production.calls("fraud-scoring")
+        # While Slack is slow to answer the first card, Prometheus stops: the investigation then hangs in its calls.
+        production.slack.control(take_then=3)
+        production.fire()
+        wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
+        prometheus.send_signal(signal.SIGSTOP)
+        try:
+            journal = f"/v1/investigations/{incident_of(production.parents()[0])}/journal"
+            wait_until(lambda: "equipped" in kinds(service.get(journal)), 30, "the tool calls")
+            process.kill()
+        finally:
+            prometheus.send_signal(signal.SIGCONT)
+    with service.run():
+        production.wait_for_detail()
+        (parent,) = production.parents()
+        check_report(parent)
+        assert kinds(service.get(journal)).count("located") == 1, "finished steps are not run again"
+
+
+def test_killed_after_slack_took_the_message_it_finds_it_and_posts_one_parent(production: Production) -> None:
+    production.slack.control(take_then="silence")
+    with production.service.run() as process:
+        production.calls("fraud-scoring")
+        production.fire()
+        wait_until(lambda: len(production.parents()) == 1, 30, "the message that nobody heard back of")
+        process.kill()
+    production.slack.control(reset=True)
+    with production.service.run():
+        production.wait_for_detail()
+        time.sleep(1)  # a second parent would come with the report
+        (parent,) = production.parents()
+        check_report(parent)

@@ -1,0 +1,131 @@
+"""Whatever arrives at the running service: nothing is lost, nothing is a 5xx, and each refusal is a sentence."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers.process import ROOT
+from tests.servers.service import Service, settings
+
+WEBHOOK = "/webhooks/alertmanager"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = Service(settings(tmp_path_factory.mktemp("service") / "data", max_body_bytes="200000"))
+    service.ingest()
+    with service.run():
+        yield service
+
+
+def test_every_payload_seen_in_the_wild_is_taken(service: Service, shared_data: Path) -> None:
+    payloads = sorted((shared_data / "alertmanager-payloads").glob("*.json"))
+    assert len(payloads) >= 20
+    for path in payloads:
+        status, answer = service.call("POST", WEBHOOK, path.read_bytes())
+        assert status == 202, path.name
+        (decision,) = answer["decisions"]
+        assert decision["action"] in {"new", "heartbeat", "update", "resolved", "ignored"}, path.name
+        assert decision["reason"], path.name
+        again_status, again = service.call("POST", WEBHOOK, path.read_bytes())
+        assert again_status == 202
+        assert again["delivery_id"] == answer["delivery_id"], "the same news is the same delivery"
+        assert again["decisions"][0]["action"] in {"heartbeat", "ignored"}, "the same news twice opens nothing"
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b'{"alerts": [', b"\xff\xfe"])
+def test_what_is_not_json_gets_400_with_a_sentence(service: Service, body: bytes) -> None:
+    status, answer = service.call("POST", WEBHOOK, body)
+    assert (status, answer["code"]) == (400, "not_json")
+    assert answer["message"].endswith(".")
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"alerts": 5}', b'{"alerts": [1, 2]}', b"null"])
+def test_json_without_alerts_is_kept_aside_and_answered(service: Service, body: bytes) -> None:
+    status, answer = service.call("POST", WEBHOOK, body)
+    assert status == 202
+    assert "quarantine" in answer["decisions"][0]["reason"]
+
+
+@pytest.mark.parametrize("token", ["", "a-wrong-token", "an-admin-token-for-testsX"])
+def test_no_token_or_a_wrong_one_gets_401(service: Service, token: str) -> None:
+    for method, path in (("POST", WEBHOOK), ("GET", "/v1/investigations/x"), ("GET", "/nothing-here")):
+        status, answer = service.call(method, path, b"{}" if method == "POST" else None, token=token)
+        assert (status, answer["code"]) == (401, "unauthorized")
+        assert "Bearer" in answer["message"]
+
+
+def test_a_body_over_the_limit_gets_413_that_names_the_setting(service: Service) -> None:
+    status, answer = service.call("POST", WEBHOOK, b'{"alerts": []}' + b" " * 200_000)
+    assert status == 413
+    assert "INCIDENT_GRAPH_MAX_BODY_BYTES" in answer["message"]
+
+
+def test_a_question_without_content_says_what_to_send(service: Service) -> None:
+    for body in (b"{}", b'{"question": ""}', b'{"question": "a", "service": "b"}', b'{"qestion": "a"}', b"[]", b"x"):
+        status, answer = service.call("POST", "/v1/investigations", body)
+        assert (status, answer["code"]) == (422, "invalid")
+        assert answer["message"]
+
+
+def test_an_unknown_investigation_is_404_with_a_sentence(service: Service) -> None:
+    status, answer = service.call("GET", "/v1/investigations/inv-nothing")
+    assert (status, answer["code"]) == (404, "unknown_investigation")
+
+
+def test_a_question_about_a_service_is_answered_from_the_graph(service: Service) -> None:
+    status, report = service.call("POST", "/v1/investigations", json.dumps({"service": "checkout-api"}).encode())
+    assert status == 200
+    assert report["service"] == {**report["service"], "name": "checkout-api", "certainty": "resolved"}
+    assert report["owner"] == {"team": "payments", "channel": "#payments-oncall"}
+    assert report["blast_radius"]["count"] == len(report["blast_radius"]["services"]) > 2
+    assert service.get(f"/v1/investigations/{report['id']}") == report
+
+
+def test_a_question_about_nothing_we_know_is_answered_with_i_do_not_know(service: Service) -> None:
+    status, report = service.call("POST", "/v1/investigations", json.dumps({"question": "zzqx vvkj?"}).encode())
+    assert status == 200
+    assert report["service"]["certainty"] == "unresolved"
+    assert report["verdict"].startswith("I don't know")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "many"),
+        ("GRAPH_URL", "http://graph"),
+        ("DATABASE_URL", "mysql://x/y"),
+        ("TOKENS", "a-token"),
+        ("MCP_SERVERS", "{"),
+        ("MODEL_BASE_URL", "gateway"),
+        ("EMBEDDING", "nothing:"),
+    ],
+)
+def test_settings_that_cannot_work_stop_the_start_with_a_sentence_that_names_them(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    environment = {**os.environ, "INCIDENT_GRAPH_DATA_DIR": str(tmp_path), f"INCIDENT_GRAPH_{name}": value}
+    command = [sys.executable, "-m", "app", "serve"]
+    ended = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode not in (0, None)
+    assert f"INCIDENT_GRAPH_{name}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_demo_ends_by_itself_and_shows_the_report() -> None:
+    command = [sys.executable, "-m", "app", "demo", "--once"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    for part in (
+        "HighErrorRate on checkout-api",
+        "Live contradicts the graph",
+        "v2.4.1",
+        "#payments-oncall",
+        "curl -H",
+    ):
+        assert part in ended.stdout

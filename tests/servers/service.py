@@ -1,0 +1,70 @@
+"""The product itself as a process of its own, the way its users run it: environment in, HTTP out."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.servers.process import ROOT, ServerProcess, answers_http, free_port, running
+
+ADMIN_TOKEN = "an-admin-token-for-tests"
+ORGANISATION = ROOT / "app" / "demo" / "organisation"
+
+
+@dataclass
+class Service:
+    """How to run the service. `environment` holds its settings; the port stays the same over restarts."""
+
+    environment: dict[str, str]
+    port: int = field(default_factory=free_port)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ingest(self, folder: Path = ORGANISATION, tenant: str = "default") -> None:
+        """Builds the graph with the command its users use."""
+        command = [sys.executable, "-m", "app", "ingest", "--tenant", tenant, str(folder)]
+        subprocess.run(command, env=self._whole_environment(), cwd=ROOT, check=True, timeout=120)
+
+    @contextlib.contextmanager
+    def run(self) -> Iterator[ServerProcess]:
+        """Runs the service until the block is left; enters it once it is ready."""
+        argv = [sys.executable, "-m", "app", "serve"]
+        environment = self._whole_environment()
+        with running("service", argv, ready=self._ready, timeout=60, cwd=ROOT, env=environment, patience=15) as process:
+            yield process
+
+    def get(self, path: str) -> Any:
+        return self.call("GET", path)[1]
+
+    def call(self, method: str, path: str, body: bytes | None = None, token: str = ADMIN_TOKEN) -> tuple[int, Any]:
+        """Status and parsed body of a request; errors are answers too."""
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        request = urllib.request.Request(f"{self.url}{path}", body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def _ready(self) -> bool:
+        return answers_http(f"{self.url}/readyz")
+
+    def _whole_environment(self) -> dict[str, str]:
+        return {**os.environ, "INCIDENT_GRAPH_PORT": str(self.port), **self.environment}
+
+
+def settings(data_dir: Path, *, tenant: str = "default", **more: str) -> dict[str, str]:
+    """The environment of a service; keyword names are setting names without the prefix, in lower case."""
+    tokens = [{"token": ADMIN_TOKEN, "role": "admin", "tenant": tenant}]
+    given: Mapping[str, str] = {"data_dir": str(data_dir), "tokens": json.dumps(tokens), **more}
+    return {f"INCIDENT_GRAPH_{name.upper()}": value for name, value in given.items()}
