@@ -1,11 +1,10 @@
-"""The language model: one method, and the adapter that speaks to any OpenAI-compatible gateway."""
+"""The language model: one method, what it is asked for and what it answers."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Protocol, cast
 
-import openai
 from pydantic import BaseModel, ValidationError
 
 from agent.state import Frozen
@@ -50,51 +49,6 @@ class Model(Protocol):
     async def complete(self, instructions: str, material: str, seconds: float) -> Completion:
         """One turn: our instructions, and the material as untrusted data. Raises `ModelError`."""
         ...
-
-
-class GatewayModel:
-    """Any endpoint that speaks OpenAI's chat completions: OpenAI, Gemini's compatible address, LiteLLM, vLLM, Ollama.
-
-    Structured output is asked for by JSON schema; a gateway that ignores the schema is caught by validation.
-    """
-
-    def __init__(self, base_url: str, api_key: str, name: str) -> None:
-        self._client = openai.AsyncOpenAI(base_url=base_url, api_key=api_key or "none", max_retries=1)
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    async def complete(self, instructions: str, material: str, seconds: float) -> Completion:
-        try:
-            reply = await self._client.chat.completions.create(
-                model=self._name,
-                messages=[{"role": "system", "content": instructions}, {"role": "user", "content": material}],
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"name": "answer", "strict": True, "schema": strict_schema(Answer)},
-                },
-                timeout=seconds,
-            )
-        except openai.APITimeoutError as error:
-            raise ModelError(f"{self._name} did not answer within {seconds:g} s") from error
-        except openai.APIConnectionError as error:
-            raise ModelError("the model's gateway cannot be reached") from error
-        except openai.APIStatusError as error:
-            raise ModelError(f"the model's gateway answered {error.status_code}") from error
-        except openai.OpenAIError as error:
-            raise ModelError(f"the model's gateway failed: {type(error).__name__}") from error
-        content = reply.choices[0].message.content if reply.choices else None
-        usage = reply.usage
-        return Completion(
-            answer=parse_answer(content or ""),
-            input_tokens=usage.prompt_tokens if usage else 0,
-            output_tokens=usage.completion_tokens if usage else 0,
-        )
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def parse_answer(content: str) -> Answer:

@@ -84,7 +84,7 @@ async def _ingest(settings: Settings, folders: list[Path], tenant: str, refit: b
     from graphrag.ingest import ingest as run
 
     try:
-        async with open_graph(settings) as (graph, embedding):
+        async with open_graph(settings, refit=refit) as (graph, embedding):
             report = await run(graph, embedding, tenant, folders, refit=refit, now=datetime.now(UTC))
     except GraphError as error:
         err.print(str(error), markup=False)

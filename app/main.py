@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from agent.model import GatewayModel
+from agent.model import Model
 from agent.state import Budget
 from agent.tools import World
 from app import api, webhook
@@ -36,7 +36,7 @@ from connectors.mcp import McpFleet
 from connectors.slack import Sink, SlackSink
 from connectors.slack_offline import ConsoleSink, FileSink
 from graphrag.embed import Embedding, open_embedding
-from graphrag.errors import GraphError
+from graphrag.errors import GraphError, GraphUnavailable
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
 
@@ -97,7 +97,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     metrics = Metrics()
     engine = await asyncio.to_thread(_open_database, settings)
     stack.callback(engine.dispose)
-    graph, embedding = await stack.enter_async_context(open_graph(settings))
+    graph, embedding = await stack.enter_async_context(open_graph(settings, may_be_down=True))
     fleet = await stack.enter_async_context(McpFleet(settings.servers))
     model = _model(settings, stack)
     tracer = Tracer(settings)
@@ -125,18 +125,30 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
 
 
 @asynccontextmanager
-async def open_graph(settings: Settings) -> AsyncGenerator[tuple[GraphStore, Embedding]]:
-    """The graph and the embedding its vectors were made with. Raises `GraphError`."""
-    graph = open_store(settings.graph_database, dimensions=settings.embedding_dimensions)
+async def open_graph(
+    settings: Settings, *, refit: bool = False, may_be_down: bool = False
+) -> AsyncGenerator[tuple[GraphStore, Embedding]]:
+    """The graph and the embedding its vectors were made with.
+
+    `refit` says that the vectors are about to be made anew, so that those of another dimension may go. With
+    `may_be_down` a graph that does not answer yet is given all the same, to be opened later: an alert must be taken
+    while the graph is away. Raises `GraphError`.
+    """
+    graph = open_store(settings.graph_database, dimensions=settings.embedding_dimensions, refit=refit)
+    embedding = await open_embedding(
+        settings.embedding,
+        graph,
+        dimensions=settings.embedding_dimensions,
+        base_url=settings.embedding_base_url,
+        api_key=settings.embedding_api_key.get_secret_value(),
+    )
     try:
-        await graph.open()
-        embedding = await open_embedding(
-            settings.embedding,
-            graph,
-            dimensions=settings.embedding_dimensions,
-            base_url=settings.embedding_base_url,
-            api_key=settings.embedding_api_key.get_secret_value(),
-        )
+        try:
+            await graph.open()
+        except GraphUnavailable as error:
+            if not may_be_down:
+                raise
+            log.error("graph_unavailable", error=str(error))
         yield graph, embedding
     finally:
         await graph.close()
@@ -150,9 +162,11 @@ def _open_database(settings: Settings) -> Engine:
     return engine
 
 
-def _model(settings: Settings, stack: AsyncExitStack) -> GatewayModel | None:
+def _model(settings: Settings, stack: AsyncExitStack) -> Model | None:
     if not settings.model_base_url:
         return None
+    from agent.gateway import GatewayModel
+
     model = GatewayModel(settings.model_base_url, settings.model_api_key.get_secret_value(), settings.model_name)
     stack.push_async_callback(model.close)
     return model
@@ -205,13 +219,16 @@ async def _queue_changes(incidents: Incidents, changed: asyncio.Event) -> None:
 
 
 async def _warm(resources: Resources) -> None:
-    """Do the slow first times (importing LlamaIndex, compiling queries) before anybody waits for them."""
-    try:
-        await resources.embedding.warm()
-    except Exception as error:
-        log.error("embedding_not_ready", error=str(error))
-        return
-    resources.ready = True
+    """Do the slow first times (importing LlamaIndex, a graph that was down) before anybody is told we are ready."""
+    while not resources.ready:
+        try:
+            await resources.graph.open()
+            await resources.embedding.warm()
+        except Exception as error:
+            log.error("not_ready", error=str(error))
+            await asyncio.sleep(SWEEP_SECONDS)
+        else:
+            resources.ready = True
 
 
 async def _in_background(stack: AsyncExitStack, work: Any) -> None:

@@ -78,9 +78,7 @@ def _drive(service: subprocess.Popen[bytes], data_dir: Path, port: int, token: s
         incident_id = decision["incident_id"]
         # The thread's detail is the last thing posted, so the parent message is whole by then.
         _wait_until(lambda: _posted(data_dir, f"{incident_id}:detail"), REPORT_SECONDS, "no report came")
-        out.print(
-            f"[bold]4. The report[/bold], {time.monotonic() - began:.1f} s later, as the owners see it"
-        )
+        out.print(f"[bold]4. The report[/bold], {time.monotonic() - began:.1f} s later, as the owners see it")
         for key in (incident_id, f"{incident_id}:detail"):
             _show(_posted(data_dir, key), in_thread=key.endswith(":detail"))
     address = f"{base}/v1/investigations/{incident_id}"

@@ -45,7 +45,9 @@ def read_folder(folder: Path) -> Contents:
     reader = _Reader(folder, folder.resolve())
     files = tuple(file for path in reader.paths(folder) if (file := reader.read(path)) is not None)
     return Contents(
-        files=tuple(sorted(files, key=lambda file: file.path)), failures=tuple(reader.failures), complete=reader.complete
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        failures=tuple(reader.failures),
+        complete=reader.complete,
     )
 
 

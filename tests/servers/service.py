@@ -30,8 +30,9 @@ class Service:
         return f"http://127.0.0.1:{self.port}"
 
     def ingest(self, folder: Path = ORGANISATION, tenant: str = "default") -> None:
-        """Builds the graph with the command its users use."""
-        command = [sys.executable, "-m", "app", "ingest", "--tenant", tenant, str(folder)]
+        """Builds the graph with the command its users use; `--refit`, since a shared Neo4j may hold the vectors of
+        another suite, of another dimension."""
+        command = [sys.executable, "-m", "app", "ingest", "--refit", "--tenant", tenant, str(folder)]
         subprocess.run(command, env=self._whole_environment(), cwd=ROOT, check=True, timeout=120)
 
     @contextlib.contextmanager
