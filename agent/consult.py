@@ -37,7 +37,7 @@ async def locate_incident(store: GraphStore, embed: Embed, incident: Incident, e
         seconds=elapsed(),
         certainty=location.certainty,
         candidates=tuple(_candidate(each) for each in location.candidates[:10]),
-        documents=tuple(_known(each.node) for each in location.documents[:10]),
+        documents=tuple(_known(each.node) for each in location.documents[:30]),
         explanation=location.explanation,
     )
 

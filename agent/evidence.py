@@ -43,7 +43,8 @@ def collect(state: State) -> tuple[Evidence, ...]:
 def _from_graph(state: State) -> Iterator[Evidence]:
     consulted = state.consulted
     for known in _known(consulted) if consulted else ():
-        told = f"seen {known.confirmations} times by {', '.join(known.sources)}" if known.sources else ""
+        times = "once" if known.confirmations == 1 else f"{known.confirmations} times"
+        told = f"seen {times} by {', '.join(known.sources)}" if known.sources else ""
         text = ". ".join(part.rstrip(".") for part in (known.summary, told) if part)
         yield Evidence(
             id=known.id,

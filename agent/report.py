@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from agent import reconcile
@@ -11,11 +11,15 @@ from agent.evidence import Evidence, collect
 from agent.reconcile import Conflict
 from agent.state import CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
 from agent.suspects import Suspect, rank
-from connectors.observations import MetricSeen
+from connectors.observations import MessageSeen, MetricSeen
+from connectors.tool import ToolCall
 
-ClaimKind = Literal["measured", "suspect", "known", "model"]
+ClaimKind = Literal["measured", "suspect", "known", "history", "said", "model"]
 
 NO_CHANNEL = "no channel known"
+NO_MODEL = "No model is configured; this report was made by the plan alone."
+_MAX_EXPRESSION = 160
+_NEAR = timedelta(hours=1)
 
 
 class ServiceFound(Frozen):
@@ -187,8 +191,9 @@ def _blast_radius(state: State) -> BlastRadius:
 
 
 def _runbooks(state: State) -> tuple[RunbookFound, ...]:
+    """The service's own runbooks, those that speak of this alert first; with none, what the search found."""
     consulted = state.consulted
-    found = consulted.runbooks if consulted else ()
+    found = _most_relevant(state, consulted.runbooks) if consulted else ()
     if not found and state.located:
         found = tuple(each for each in state.located.documents if each.label == "Runbook")[:3]
     return tuple(
@@ -199,6 +204,12 @@ def _runbooks(state: State) -> tuple[RunbookFound, ...]:
         )
         for each in found
     )
+
+
+def _most_relevant(state: State, known: tuple[Known, ...]) -> tuple[Known, ...]:
+    """The same entities in the order in which the search for this incident found them; the rest as they were."""
+    ranks = {each.id: rank for rank, each in enumerate(state.located.documents if state.located else ())}
+    return tuple(sorted(known, key=lambda each: ranks.get(each.id, len(ranks))))
 
 
 def _verdict(state: State, suspects: tuple[Suspect, ...], status: str) -> str:
@@ -240,28 +251,39 @@ def _facts(state: State) -> Iterator[Claim]:
     """What the events themselves say, in our own words."""
     for call, seen in state.observations:
         if isinstance(seen, MetricSeen):
-            yield Claim(text=_metric_sentence(seen), evidence=(call.id,), kind="measured")
+            yield Claim(text=_metric_sentence(call, seen), evidence=(call.id,), kind="measured")
     for suspect in rank(state):
         text = f"Suspect: {suspect.name} ({'; '.join(suspect.reasons)})."
         yield Claim(text=text, evidence=suspect.evidence, kind="suspect")
-    consulted = state.consulted
-    if consulted is None or consulted.service is None:
+    yield from _known_facts(state)
+    for call, seen in state.observations:
+        near = isinstance(seen, MessageSeen) and seen.at and abs(seen.at - state.incident.started_at) <= _NEAR
+        if isinstance(seen, MessageSeen) and near:
+            yield Claim(text=f"{seen.author} wrote: {seen.text[:200]}", evidence=(call.id,), kind="said")
+
+
+def _known_facts(state: State) -> Iterator[Claim]:
+    consulted, located = state.consulted, state.located
+    if consulted is None or consulted.service is None or located is None:
         return
     name = consulted.service.name
+    yield Claim(text=f"This is about {located.explanation}.", evidence=(consulted.service.id,))
     if consulted.team:
         yield Claim(text=f"{name} is owned by {consulted.team.name}, says the graph.", evidence=(consulted.team.id,))
-    for past in consulted.incidents[:3]:
+    for past in _most_relevant(state, consulted.incidents)[:3]:
         started = past.text("started_at")[:10]
         text = f"{name} was hit before: {past.text('title') or past.name}{f', on {started}' if started else ''}."
-        yield Claim(text=text, evidence=(past.id,))
+        yield Claim(text=text, evidence=(past.id,), kind="history")
 
 
-def _metric_sentence(seen: MetricSeen) -> str:
+def _metric_sentence(call: ToolCall, seen: MetricSeen) -> str:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(seen.labels.items()) if key != "__name__")
-    where = f" for {labels}" if labels else ""
+    what = "The alert's expression" if call.id.startswith("alert-expression") else "A query"
+    expression = seen.expression
+    shown = expression if len(expression) <= _MAX_EXPRESSION else f"{expression[:_MAX_EXPRESSION]}…"
     return (
-        f"{seen.expression} is {number(seen.last)}{where} "
-        f"(between {number(seen.lowest)} and {number(seen.highest)} in the hour before)."
+        f"{what} is {number(seen.last)}{f' for {labels}' if labels else ''} "
+        f"({number(seen.lowest)} to {number(seen.highest)} in the time asked for): {shown}"
     )
 
 
@@ -313,7 +335,7 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
     if state.model_failure:
         gaps.append(f"The model failed ({state.model_failure.error}); the plan that needs no model finished the job.")
     elif not state.model and status == "complete":
-        gaps.append("No model is configured; this report was made by the plan alone.")
+        gaps.append(NO_MODEL)
     if "budget" in reason:
         gaps.append(f"The investigation stopped early: {reason}.")
     return tuple(gaps)

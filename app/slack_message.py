@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.report import NO_CHANNEL, Claim, RelatedService, Report
+from agent.report import NO_CHANNEL, NO_MODEL, Claim, RelatedService, Report
 from connectors.slack import Message
 
 MAX_TOTAL = 12_000
@@ -18,6 +18,7 @@ MAX_BLOCKS = 45
 _MAX_SECTION = 2_900
 _MAX_FIELD = 1_900
 _MAX_HEADER = 150
+_MAX_STEPS = 420
 _SHOWN = 12
 
 Block = dict[str, Any]
@@ -89,9 +90,9 @@ def _body(report: Report) -> Iterator[str]:
     measured = [_claim(claim) for claim in report.claims if claim.kind == "measured"]
     if measured:
         yield from _sections("*Measured*", measured[:4])
-    said = [_claim(claim) for claim in report.claims if claim.kind == "model"]
-    if said:
-        yield from _sections(f"*Reasoned by {escape(report.spend.model)}*", said[:5])
+    reasoned = [_claim(claim) for claim in report.claims if claim.kind == "model"]
+    if reasoned:
+        yield from _sections(f"*Reasoned by {escape(report.spend.model)}*", reasoned[:5])
     if report.suspects:
         lines = [
             f"{escape(each.name)}: {escape('; '.join(each.reasons))} {_ids(each.evidence)}"
@@ -105,15 +106,19 @@ def _body(report: Report) -> Iterator[str]:
     if report.runbooks:
         lines = [_runbook(each.title, each.path, each.summary) for each in report.runbooks[:3]]
         yield from _sections("*What to do*", lines)
+    history = [escape(claim.text) for claim in report.claims if claim.kind == "history"]
+    if history:
+        yield from _sections("*Seen before*", history[:2])
     if report.unproven:
         yield from _sections("*Unproven*", [escape(text) for text in report.unproven[:3]])
-    if report.gaps:
-        yield from _sections("*Not known*", [escape(gap) for gap in report.gaps[:4]])
+    gaps = [escape(gap) for gap in report.gaps if gap != NO_MODEL]
+    if gaps:
+        yield from _sections("*Not known*", gaps[:4])
 
 
 def _runbook(title: str, path: str, summary: str) -> str:
     where = f"<{escape(path)}|{escape(title)}>" if path.startswith("https://") else f"{escape(title)} ({escape(path)})"
-    return f"{where}{f': {escape(summary)}' if summary else ''}"
+    return f"{where}{f': {_cut(escape(summary), _MAX_STEPS)}' if summary else ''}"
 
 
 def _by_hop(related: Sequence[RelatedService]) -> str:
@@ -136,7 +141,8 @@ def _footer(report: Report, resolved_at: datetime | None, link: str) -> Iterator
     elif report.status == "running":
         yield "From the graph alone; live systems are being asked"
     asked = sum(1 for each in report.checked if each.result != "could not be checked")
-    yield f"{asked} of {len(report.checked)} sources answered, {report.spend.seconds:.1f} s"
+    by = escape(report.spend.model) if report.spend.model else "the plan, no model"
+    yield f"{asked} of {len(report.checked)} checks answered, {report.spend.seconds:.1f} s, by {by}"
     yield f"<{link}|{report.id}>" if link else f"`{report.id}`"
 
 

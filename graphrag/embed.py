@@ -202,4 +202,3 @@ def unpack_weights(packed: bytes) -> Weights:
 
 def _version_of(packed: bytes) -> bytes:
     return f"{zlib.crc32(packed):08x}".encode()[:_VERSION_LENGTH]
-

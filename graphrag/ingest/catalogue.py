@@ -82,7 +82,7 @@ def _without_doubles(entities: Iterable[Entity], failures: list[Failure]) -> lis
     first: dict[tuple[Label | str, str], Entity] = {}
     for entity in entities:
         known = first.setdefault((_label(entity) or entity.kind, name_key(entity.name)), entity)
-        if known is not entity:
+        if known is not entity and _label(entity):
             reason = f"{entity.kind} {entity.name} has the same name as {known.kind} {known.name} in {known.path}"
             failures.append((entity.path, reason))
     return list(first.values())

@@ -9,6 +9,7 @@ from graphrag.identity import name_words
 _MAX_DESCRIPTION = 600
 _MAX_NAMES = 20
 _MAX_SUMMARY = 1_600
+_ENDS = (".", "!", "?", "…")
 
 
 def service_summary(name: str, kind: str, description: str, owner: str, needs: Sequence[str]) -> str:

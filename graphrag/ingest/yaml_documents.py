@@ -6,15 +6,18 @@ expanded, for nested ones grow without bound.
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import yaml
 
 MAX_ALIASES = 100
 MAX_DEPTH = 50
 _NULL = "tag:yaml.org,2002:null"
+_NULLS = re.compile(r"(?:~|null|Null|NULL|)$")
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_yaml: Any = yaml  # it has no types
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -25,11 +28,7 @@ class BrokenYaml(ValueError):
 class _Loader(_Base):
     """A safe loader that gives nothing but null a meaning of its own."""
 
-    yaml_implicit_resolvers = {  # noqa: RUF012
-        first: kept
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-        if (kept := [(tag, pattern) for tag, pattern in resolvers if tag == _NULL])
-    }
+    yaml_implicit_resolvers: ClassVar = {first: [(_NULL, _NULLS)] for first in ("~", "n", "N", "")}
 
 
 def split_documents(text: str) -> list[tuple[int, str]]:
@@ -38,7 +37,7 @@ def split_documents(text: str) -> list[tuple[int, str]]:
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(text)), len(text)]
     return [
         (text.count("\n", 0, start) + 1, part)
-        for start, end in zip(starts, starts[1:], strict=False)
+        for start, end in itertools.pairwise(starts)
         if (part := text[start:end]).strip()
     ]
 
@@ -47,7 +46,7 @@ def parse_yaml(text: str, first_line: int = 1) -> object:
     """What one YAML document says, in dicts, lists, strings and None. Raises `BrokenYaml`."""
     try:
         _check_bounds(text)
-        return cast(object, yaml.load(text, Loader=_Loader))  # noqa: S506
+        return cast(object, _yaml.load(text, Loader=_Loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" on line {mark.line + first_line}" if mark else ""
@@ -60,7 +59,7 @@ def parse_yaml(text: str, first_line: int = 1) -> object:
 
 def _check_bounds(text: str) -> None:
     aliases = depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in _yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             aliases += 1
         elif isinstance(event, yaml.CollectionStartEvent):

@@ -1,0 +1,124 @@
+"""Reads a Markdown page: its front matter, title, headings, steps and the plain text of its paragraphs.
+
+Line by line rather than by a full parser: an organisation has thousands of pages, and only the outline is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from graphrag.ingest.yaml_documents import as_mapping, as_text, parse_yaml
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*$")
+_UNDERLINE = re.compile(r" {0,3}=+\s*$")
+_NUMBERED = re.compile(r" {0,3}\d{1,3}[.)]\s+(\S.*)")
+_BULLET = re.compile(r" {0,3}[-*+]\s+(\S.*)")
+_NESTED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HTML = "a|b|br|center|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|span|strong|sub|summary|sup|table|tbody|td|th|tr|ul"
+_TAG = re.compile(rf"</?(?:{_HTML})(?:\s[^<>\n]{{0,300}})?/?>", re.IGNORECASE)
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,2000}\)")
+_MARKS = re.compile(r"\*\*|__|`")
+_EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_\n]{1,300}?)\1(?!\w)")
+_NOT_PROSE = re.compile(
+    r"\s*(?:\||>|\[TOC\]|\[\[_TOC_\]\]|\*?\**Table of Contents\b|\*generated with|\[[^\]]+\]:|[-*_=]{3,}\s*$)"
+)
+_TO_A_SECTION = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)\s*$")
+_MAX_ITEMS = 40
+_MAX_ITEM = 500
+_MAX_PROSE = 1_200
+
+
+@dataclass(slots=True)
+class Page:
+    """`prose` is the first paragraphs on one line; `steps` are the numbered items, in order."""
+
+    front: dict[str, object] = field(default_factory=dict[str, object])
+    title: str = ""
+    headings: list[str] = field(default_factory=list[str])
+    steps: list[str] = field(default_factory=list[str])
+    bullets: list[str] = field(default_factory=list[str])
+    prose: str = ""
+    has_code: bool = False
+
+
+def read_page(text: str) -> Page:
+    """Raises `BrokenYaml` when there is front matter and it cannot be read."""
+    match = _FRONT_MATTER.match(text)
+    page = Page()
+    body = text
+    if match and match.group(1).strip():
+        value = parse_yaml(match.group(1), 2)
+        if isinstance(value, dict):  # else it is two rules with text between them
+            page.front = as_mapping(value)  # pyright: ignore[reportUnknownArgumentType]
+            body = text[match.end() :]
+    elif match:
+        body = text[match.end() :]
+    _read_body(page, _COMMENT.sub("", body))
+    page.title = as_text(page.front.get("title")) or page.title
+    return page
+
+
+def _read_body(page: Page, body: str) -> None:
+    reader = _Reader(page)
+    fence = ""
+    for line in body.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark.group(1).startswith(fence) else fence
+        elif mark:
+            fence = mark.group(1)
+            page.has_code = True
+        else:
+            reader.read(line)
+    page.prose = " ".join(reader.prose)[:_MAX_PROSE]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Takes one line after another outside of code. `items` is the list that an indented line goes on with."""
+
+    page: Page
+    prose: list[str] = field(default_factory=list[str])
+    items: list[str] | None = None
+
+    def read(self, line: str) -> None:
+        if heading := _HEADING.match(line):
+            self._head(len(heading.group(1)), plain(heading.group(2)))
+        elif _UNDERLINE.match(line) and self.prose and not self.page.title:
+            self.page.title = self.prose.pop()
+        elif numbered := _NUMBERED.match(line):
+            self._add(self.page.steps, numbered.group(1))
+        elif bullet := _BULLET.match(line):
+            self._add(self.page.bullets, bullet.group(1))
+        elif line.startswith("  ") and self.items is not None:
+            self._go_on(line)
+        elif line.strip():
+            self.items = None
+            if not _NOT_PROSE.match(line) and sum(map(len, self.prose)) < _MAX_PROSE:
+                self.prose.append(plain(line))
+
+    def _head(self, level: int, text: str) -> None:
+        self.items = None
+        if level == 1 and not self.page.title:
+            self.page.title = text
+        elif text and len(self.page.headings) < _MAX_ITEMS:
+            self.page.headings.append(text)
+
+    def _add(self, items: list[str], text: str) -> None:
+        if not _TO_A_SECTION.match(text) and len(items) < _MAX_ITEMS:
+            items.append(plain(text))
+            self.items = items
+
+    def _go_on(self, line: str) -> None:
+        if self.items and line.strip() and not _NESTED.match(line) and len(self.items[-1]) < _MAX_ITEM:
+            self.items[-1] += f" {plain(line)}"
+
+
+def plain(text: str) -> str:
+    """Markdown's marks taken off: of a link its text stays."""
+    text = _MARKS.sub("", _TAG.sub("", _LINK.sub(r"\1", text)))
+    return " ".join(_EMPHASIS.sub(r"\2", text).split())
