@@ -41,12 +41,13 @@ def expressions(state: State) -> tuple[str, ...]:
 
 def _reads(state: State, consulted: Consulted) -> Iterator[tuple[str, Read, str]]:
     """Each read with a key that is unique in the plan and the purpose it serves, in words a report can print."""
-    incident = state.incident
+    # When the servers said what they offer: later than the alert, and the same in a replay.
+    at = state.equipped.at if state.equipped else state.incident.opened_at
     for number, expression in enumerate(expressions(state), start=1):
         value = without_comparison(expression).expression
         yield (
             f"alert-expression-{number}",
-            prometheus.alert_range(value, incident.opened_at),
+            prometheus.alert_range(value, at),
             "the alert's own expression",
         )
     service = consulted.service

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.report import NO_CHANNEL, NO_MODEL, Claim, RelatedService, Report
+from agent.reconcile import Conflict
+from agent.report import NO_CHANNEL, NO_MODEL, Claim, ClaimKind, RelatedService, Report
+from agent.suspects import Suspect
 from connectors.slack import Message
 
 MAX_TOTAL = 12_000
@@ -80,40 +82,39 @@ def _who(report: Report) -> Iterator[str]:
 
 
 def _body(report: Report) -> Iterator[str]:
-    if report.conflicts:
-        lines = [
-            f"{escape(each.subject)}, {escape(each.fact)}: live says *{escape(each.live)}*, "
-            f"the graph said {escape(each.graph)}. Live wins. {_ids(each.evidence[:1])}"
-            for each in report.conflicts
-        ]
-        yield from _sections("⚠️ *Live contradicts the graph*", lines)
-    measured = [_claim(claim) for claim in report.claims if claim.kind == "measured"]
-    if measured:
-        yield from _sections("*Measured*", measured[:4])
-    reasoned = [_claim(claim) for claim in report.claims if claim.kind == "model"]
-    if reasoned:
-        yield from _sections(f"*Reasoned by {escape(report.spend.model)}*", reasoned[:5])
-    if report.suspects:
-        lines = [
-            f"{escape(each.name)}: {escape('; '.join(each.reasons))} {_ids(each.evidence)}"
-            for each in report.suspects[:4]
-        ]
-        yield from _sections("*Suspects*", lines)
-    if report.dependencies:
-        yield f"*Depends on*\n{_by_hop(report.dependencies)}"
-    if report.dependents:
-        yield f"*Will hurt too*\n{_by_hop(report.dependents)}"
-    if report.runbooks:
-        lines = [_runbook(each.title, each.path, each.summary) for each in report.runbooks[:3]]
-        yield from _sections("*What to do*", lines)
-    history = [escape(claim.text) for claim in report.claims if claim.kind == "history"]
-    if history:
-        yield from _sections("*Seen before*", history[:2])
-    if report.unproven:
-        yield from _sections("*Unproven*", [escape(text) for text in report.unproven[:3]])
-    gaps = [escape(gap) for gap in report.gaps if gap != NO_MODEL]
-    if gaps:
-        yield from _sections("*Not known*", gaps[:4])
+    """The parts in the order an engineer needs them; a part that has nothing to say is left out."""
+    for title, lines in _parts(report):
+        if lines:
+            yield from _sections(title, lines)
+
+
+def _parts(report: Report) -> Sequence[tuple[str, Sequence[str]]]:
+    def claims(kind: ClaimKind, most: int) -> list[str]:
+        return [_claim(claim) for claim in report.claims if claim.kind == kind][:most]
+
+    return (
+        ("⚠️ *Live contradicts the graph*", [_conflict(each) for each in report.conflicts[:6]]),
+        ("*Measured*", claims("measured", 4)),
+        (f"*Reasoned by {escape(report.spend.model)}*", claims("model", 5)),
+        ("*Suspects*", [_suspect(each) for each in report.suspects[:4]]),
+        ("*Depends on*", _by_hop(report.dependencies)),
+        ("*Will hurt too*", _by_hop(report.dependents)),
+        ("*What to do*", [_runbook(each.title, each.path, each.summary) for each in report.runbooks[:3]]),
+        ("*Seen before*", claims("history", 2)),
+        ("*Unproven*", [escape(text) for text in report.unproven[:3]]),
+        ("*Not known*", [escape(gap) for gap in report.gaps if gap != NO_MODEL][:4]),
+    )
+
+
+def _conflict(conflict: Conflict) -> str:
+    return (
+        f"{escape(conflict.subject)}, {escape(conflict.fact)}: live says *{escape(conflict.live)}*, "
+        f"the graph said {escape(conflict.graph)}. Live wins. {_ids(conflict.evidence[:1])}"
+    )
+
+
+def _suspect(suspect: Suspect) -> str:
+    return f"{escape(suspect.name)}: {escape('; '.join(suspect.reasons))} {_ids(suspect.evidence)}"
 
 
 def _runbook(title: str, path: str, summary: str) -> str:
@@ -121,7 +122,7 @@ def _runbook(title: str, path: str, summary: str) -> str:
     return f"{where}{f': {_cut(escape(summary), _MAX_STEPS)}' if summary else ''}"
 
 
-def _by_hop(related: Sequence[RelatedService]) -> str:
+def _by_hop(related: Sequence[RelatedService]) -> list[str]:
     """`1 hop: a, b` and `2 hops: c`, each bounded, with what is only seen live marked."""
     lines: list[str] = []
     for hops in sorted({each.hops for each in related}):
@@ -132,7 +133,7 @@ def _by_hop(related: Sequence[RelatedService]) -> str:
         ]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         lines.append(f"{hops} hop{'s' if hops > 1 else ''}: {', '.join(names[:_SHOWN])}{more}")
-    return "\n".join(lines)[:_MAX_SECTION]
+    return lines
 
 
 def _footer(report: Report, resolved_at: datetime | None, link: str) -> Iterator[str]:

@@ -23,8 +23,13 @@ _RE2_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
 def alert_range(expression: str, at: datetime) -> Read:
-    """The hour of an expression that ends at `at`."""
-    start, end = ((moment.astimezone(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (at - _WINDOW, at))
+    """The hour of an expression that ends at `at`, rounded up to the second: rounded down it could miss the very
+    sample that made the alert fire."""
+    last = math.ceil(at.timestamp())
+    start, end = (
+        datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for second in (last - int(_WINDOW.total_seconds()), last)
+    )
     return "execute_range_query", {"query": expression, "start": start, "end": end, "step": _STEP}
 
 

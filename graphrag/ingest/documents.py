@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -210,10 +211,12 @@ def steps_summary(page: Page) -> str:
 
 def _incident_names(pages: Sequence[_Read]) -> dict[str, str]:
     """Path -> the incident's name: its title, and its path beside it where another has the same title."""
-    titles = [name_key(each.title) for each in pages]
+    count = Counter(name_key(each.title) for each in pages)
     return {
-        each.path: each.title if key and titles.count(key) == 1 else f"{each.title} ({each.path})"
-        for each, key in zip(pages, titles, strict=True)
+        each.path: each.title
+        if name_key(each.title) and count[name_key(each.title)] == 1
+        else f"{each.title} ({each.path})"
+        for each in pages
     }
 
 

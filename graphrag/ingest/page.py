@@ -12,13 +12,14 @@ from graphrag.ingest.yaml_documents import as_mapping, as_text, parse_yaml
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(\S.*)$")
 _UNDERLINE = re.compile(r" {0,3}=+\s*$")
-_NUMBERED = re.compile(r" {0,3}\d{1,3}[.)]\s+(\S.*)")
-_BULLET = re.compile(r" {0,3}[-*+]\s+(\S.*)")
+_NUMBERED = re.compile(r" ?\d{1,3}[.)]\s+(\S.*)")
+_BULLET = re.compile(r" ?[-*+]\s+(\S.*)")
 _NESTED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_HTML = "a|b|br|center|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|span|strong|sub|summary|sup|table|tbody|td|th|tr|ul"
+_HTML = (
+    "a|b|br|center|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|span|strong|sub|summary|sup|table|td|th|tr|ul"
+)
 _TAG = re.compile(rf"</?(?:{_HTML})(?:\s[^<>\n]{{0,300}})?/?>", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,2000}\)")
 _MARKS = re.compile(r"\*\*|__|`")
@@ -29,6 +30,7 @@ _NOT_PROSE = re.compile(
 _TO_A_SECTION = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)\s*$")
 _MAX_ITEMS = 40
 _MAX_ITEM = 500
+_MAX_LINE = 2_000
 _MAX_PROSE = 1_200
 
 
@@ -57,15 +59,27 @@ def read_page(text: str) -> Page:
             body = text[match.end() :]
     elif match:
         body = text[match.end() :]
-    _read_body(page, _COMMENT.sub("", body))
+    _read_body(page, _without_comments(body))
     page.title = as_text(page.front.get("title")) or page.title
     return page
+
+
+def _without_comments(text: str) -> str:
+    """The text without HTML comments; one that does not end is left. Searched by hand: a pattern would start over at
+    each of a million openings."""
+    kept: list[str] = []
+    start = 0
+    while (opening := text.find("<!--", start)) >= 0 and (closing := text.find("-->", opening + 4)) >= 0:
+        kept.append(text[start:opening])
+        start = closing + 3
+    return "".join((*kept, text[start:]))
 
 
 def _read_body(page: Page, body: str) -> None:
     reader = _Reader(page)
     fence = ""
-    for line in body.split("\n"):
+    for whole_line in body.split("\n"):
+        line = whole_line[:_MAX_LINE]
         mark = _FENCE.match(line)
         if fence:
             fence = "" if mark and mark.group(1).startswith(fence) else fence
@@ -87,7 +101,7 @@ class _Reader:
 
     def read(self, line: str) -> None:
         if heading := _HEADING.match(line):
-            self._head(len(heading.group(1)), plain(heading.group(2)))
+            self._head(len(heading.group(1)), plain(heading.group(2).rstrip("# \t")))
         elif _UNDERLINE.match(line) and self.prose and not self.page.title:
             self.page.title = self.prose.pop()
         elif numbered := _NUMBERED.match(line):

@@ -35,11 +35,14 @@ def split_documents(text: str) -> list[tuple[int, str]]:
     """The documents of a YAML file with the number of the line each starts on. They are told apart before they are
     parsed, so that a broken one costs no other: `---` at the start of a line is a separator wherever it stands."""
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(text)), len(text)]
-    return [
-        (text.count("\n", 0, start) + 1, part)
-        for start, end in itertools.pairwise(starts)
-        if (part := text[start:end]).strip()
-    ]
+    documents: list[tuple[int, str]] = []
+    line = 1
+    for start, end in itertools.pairwise(starts):
+        part = text[start:end]
+        if part.strip():
+            documents.append((line, part))
+        line += part.count("\n")
+    return documents
 
 
 def parse_yaml(text: str, first_line: int = 1) -> object:

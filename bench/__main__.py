@@ -1,0 +1,39 @@
+"""`python -m bench [NAME]`: run all measurements, or the one that prints NAME, and print a line of JSON for each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from bench import accept, report, start
+from bench.measure import Measured, note
+
+BENCHES: dict[tuple[str, ...], Callable[[], Sequence[Measured]]] = {
+    ("accept-rate", "accept-p99"): accept.updates,
+    ("accept-storm-rate", "accept-storm-p99"): accept.openings,
+    ("alert-to-report-p50", "alert-to-report-p95", "alert-to-report-extra-p95"): report.alert_to_report,
+    ("start-to-ready", "idle-memory"): start.start,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for and return the exit status."""
+    names = [name for group in BENCHES for name in group]
+    wanted = set(arguments) or set(names)
+    if unknown := wanted - set(names):
+        note(f"No bench is called {', '.join(sorted(unknown))}; there are {', '.join(names)}.")
+        return 2
+    for variable in [name for name in os.environ if name.startswith("INCIDENT_GRAPH_")]:
+        del os.environ[variable]  # the settings of somebody's real service stay out of it
+    for group, run in BENCHES.items():
+        if wanted & set(group):
+            note(", ".join(group))
+            for measured in run():
+                if measured.bench in wanted:
+                    print(measured.line(), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
