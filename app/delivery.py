@@ -49,7 +49,7 @@ class Delivery:
         thread = await asyncio.to_thread(self._posted, under) if under else None
         posted, wanted = await asyncio.to_thread(self._intend, key, channel)
         if posted is None and wanted is not None:
-            posted = await self._sink.find(thread.channel if thread else wanted, key, thread.ts if thread else None)
+            posted = await self._look_for(key, thread.channel if thread else wanted, thread)
             if posted:
                 await asyncio.to_thread(self._remember, key, posted)
         if posted:
@@ -58,6 +58,16 @@ class Delivery:
         target = thread.channel if thread else wanted or channel
         answered = await self._sink.post(target, message, key, thread.ts if thread else None)
         await asyncio.to_thread(self._remember, key, answered)
+
+    async def _look_for(self, key: str, channel: str, thread: Posted | None) -> Posted | None:
+        """The message an earlier attempt may have left. Where we are not let look, we send: twice beats never."""
+        try:
+            return await self._sink.find(channel, key, thread.ts if thread else None)
+        except ConnectorError as error:
+            if error.recoverable:
+                raise
+            log.warning("post_not_looked_for", key=key, error=str(error))
+            return None
 
     async def _rescue(self, key: str, channel: str | None, message: Message, under: str | None) -> None:
         """The owner's channel refused for good: try the default one, and keep a copy in any case."""

@@ -188,7 +188,6 @@ def test_killed_after_slack_took_the_message_it_finds_it_and_posts_one_parent(pr
         production.fire()
         wait_until(lambda: len(production.parents()) == 1, 30, "the message that nobody heard back of")
         process.kill()
-    production.slack.control(reset=True)
     with production.service.run():
         production.wait_for_detail()
         time.sleep(1)  # a second parent would come with the report

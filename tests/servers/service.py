@@ -39,8 +39,9 @@ class Service:
     def run(self) -> Iterator[ServerProcess]:
         """Runs the service until the block is left; enters it once it is ready."""
         argv = [sys.executable, "-m", "app", "serve"]
-        environment = self._whole_environment()
-        with running("service", argv, ready=self._ready, timeout=60, cwd=ROOT, env=environment, patience=15) as process:
+        log = Path(self.environment["INCIDENT_GRAPH_DATA_DIR"]).parent / f"service-{self.port}.log"
+        options = {"cwd": ROOT, "env": self._whole_environment(), "patience": 15, "log": log}
+        with running("service", argv, ready=self._ready, timeout=60, **options) as process:
             yield process
 
     def get(self, path: str) -> Any:
