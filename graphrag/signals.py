@@ -11,13 +11,16 @@ import promql_parser as promql
 MAX_SIGNALS = 400
 MAX_VALUE = 300
 MAX_TEXT = 4_000
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+MAX_EXPRESSION = 8_000
+_TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|\Z)|\{%.*?(?:%\}|\Z)", re.DOTALL)
+_PLAIN = re.compile(r"[\w:/-]+")
 _METRIC_LABEL = "__name__"
 
 
 @dataclass(frozen=True)
 class Signal:
-    """A value that may name a service. `origin` is a label's key, `matcher KEY`, `metric`, or `text`."""
+    """A value that may name a service. `origin` is a label's key, `matcher KEY` (a metric's is `__name__`), `text` or
+    `question`."""
 
     origin: str
     value: str
@@ -54,7 +57,7 @@ def signals_from_alerts(
 
 def _clean(values: Mapping[str, str], limit: int = MAX_VALUE) -> Iterator[tuple[str, str]]:
     for key, value in values.items():
-        kept = _TEMPLATE.sub(" ", value).strip()[:limit]
+        kept = _TEMPLATE.sub(" ", value[: 4 * limit]).strip()[:limit]
         if kept:
             yield key, kept
 
@@ -65,24 +68,45 @@ def _from_expressions(expressions: Iterable[str]) -> Iterator[Signal]:
             yield Signal(f"matcher {key}", value[:MAX_VALUE])
 
 
+_STRING = r""""(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'|`[^`]*+`"""
+_PROMQL = re.compile(
+    rf"""(?P<string>{_STRING})
+    |(?<![\w:])(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*+\)
+    |(?<![\w:])(?:(?P<metric>[a-zA-Z_:][\w:]*+)\s*)?\{{(?:[^{{}}"'`]|{_STRING}){{0,2000}}+\}}
+    |(?<![\w:])[a-zA-Z_:][\w:]*+\s*\(
+    |(?<![\w:])(?P<bare>[a-zA-Z_:][\w:]*+)""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_KEYWORDS = frozenset({"and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring", "inf", "nan", "start"})
+
+
 def matchers(expression: str) -> tuple[tuple[str, str], ...]:
     """Label and value of each matcher that asks for a value, and the metrics' names, of an expression. Alternatives
-    (`a|b`) come one by one; patterns and what cannot be parsed give nothing."""
+    (`a|b`) come one by one; patterns give nothing.
+
+    The selectors are cut out first and parsed one by one: an error elsewhere costs none of them, and walking a whole
+    parsed expression takes time that grows with the cube of its length.
+    """
     found: dict[tuple[str, str], None] = {}
-
-    def collect(node: promql.Expr) -> None:
-        selector = node.vector_selector if isinstance(node, promql.MatrixSelector) else node
-        if isinstance(selector, promql.VectorSelector):
-            if selector.name:
-                found[(_METRIC_LABEL, selector.name)] = None
-            for matcher in selector.matchers.matchers:
-                found.update(dict.fromkeys(_values(matcher)))
-
-    try:
-        promql.walk(promql.parse(expression[:20_000]), collect)
-    except (ValueError, RecursionError):
-        return ()
+    for match in _PROMQL.finditer(expression[:MAX_EXPRESSION]):
+        bare = match["bare"]
+        if bare and bare.lower() not in _KEYWORDS:
+            found[(_METRIC_LABEL, bare)] = None
+        elif match.group().endswith("}"):
+            found.update(dict.fromkeys(_of_selector(match.group())))
     return tuple(found)
+
+
+def _of_selector(selector: str) -> Iterator[tuple[str, str]]:
+    try:
+        parsed = promql.parse(selector)
+    except ValueError:
+        return
+    if isinstance(parsed, promql.VectorSelector):
+        if parsed.name:
+            yield _METRIC_LABEL, parsed.name
+        for matcher in parsed.matchers.matchers:
+            yield from _values(matcher)
 
 
 def _values(matcher: promql.Matcher) -> Iterator[tuple[str, str]]:
@@ -90,5 +114,5 @@ def _values(matcher: promql.Matcher) -> Iterator[tuple[str, str]]:
         yield matcher.name, matcher.value
     elif matcher.op == promql.MatchOp.Re:
         for value in matcher.value.split("|"):
-            if re.fullmatch(r"[\w.:/-]+", value):
+            if _PLAIN.fullmatch(value):
                 yield matcher.name, value
