@@ -24,6 +24,7 @@ help:
 $(BIN)/uv:
 	@echo "Fetching uv $(UV_VERSION) into .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 demo: $(if $(filter $(BIN)/uv,$(UV)),$(BIN)/uv)

@@ -22,11 +22,11 @@ _SECRETS = re.compile(
 )
 _BEARER = re.compile(r"\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 _USERINFO = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@:]*:[^\s/@]+@", re.IGNORECASE)
+_SECRET_NAME = r"(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|token|credential)s?"
 _NAMED = re.compile(
-    r"""((?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|token|credential)s?["']?\s*[=:]\s*)
-        ("[^"]+" | '[^']+' | [^\s,;&"'})\]]+)""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"""({_SECRET_NAME}["']?\s*[=:]\s*)(?!\[redacted\])("[^"]+"|'[^']+'|[^\s,;&"'}})\]]+)""", re.IGNORECASE
 )
+_SECRET_KEY = re.compile(rf"{_SECRET_NAME}$", re.IGNORECASE)
 
 
 def redact(text: str) -> str:
@@ -39,4 +39,4 @@ def redact(text: str) -> str:
 
 def redact_values(values: Mapping[str, str]) -> dict[str, str]:
     """The same mapping with its values redacted, and masked whole where the key itself names a secret."""
-    return {key: MASK if _NAMED.match(f"{key}=x") and value else redact(value) for key, value in values.items()}
+    return {key: MASK if _SECRET_KEY.search(key) and value else redact(value) for key, value in values.items()}

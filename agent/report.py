@@ -216,6 +216,8 @@ def _verdict(state: State, suspects: tuple[Suspect, ...], status: str) -> str:
     located = state.located
     if located is None:
         return "The investigation has not found its place in the graph yet."
+    if located.error:
+        return "I don't know which service this is about: the graph does not answer."
     if located.certainty == "ambiguous":
         names = ", ".join(each.name for each in located.candidates[:3])
         return f"I don't know which service this is about. It may be one of: {names}."

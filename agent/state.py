@@ -115,13 +115,14 @@ class _Event(Frozen):
 
 
 class Located(_Event):
-    """The entry points were asked which service this is about."""
+    """The entry points were asked which service this is about. `error` tells why they could not be."""
 
     kind: Literal["located"] = "located"
     certainty: Certainty
     candidates: tuple[CandidateService, ...] = ()
     documents: tuple[Known, ...] = ()
     explanation: str = ""
+    error: str = ""
 
     @property
     def service(self) -> CandidateService | None:

@@ -38,12 +38,14 @@ from connectors import confluence, github, prometheus, slack_history
 from connectors.errors import ConnectorError
 from connectors.observations import Observation
 from connectors.tool import ToolCall, ToolOutcome, ToolSpec
-from graphrag.errors import GraphError
+from graphrag.errors import GraphError, GraphUnavailable
 from graphrag.retrieve import Embed
 from graphrag.store import GraphStore
 
 TOOL_SECONDS = 15.0
 MODEL_SECONDS = 40.0
+GRAPH_SECONDS = 20.0
+"""How long a graph that does not answer is waited for; its restart takes about half of it."""
 MAX_KEPT_TEXT = 16_000
 _MAX_MODEL_CALLS = 4
 
@@ -101,15 +103,23 @@ async def perform(world: World, state: State, step: Step) -> Sequence[Event]:
 
 
 async def _locate(world: World, state: State) -> Located:
+    """Find the incident's place. A graph that is away for a moment is waited for: everything else stands on it."""
     seconds = _stopwatch()
-    try:
-        return await consult.locate_incident(world.graph, world.embed, state.incident, seconds)
-    except GraphError as error:
-        return Located(at=_now(), seconds=seconds(), certainty="unresolved", explanation=str(error))
+    while True:
+        try:
+            return await consult.locate_incident(world.graph, world.embed, state.incident, seconds)
+        except GraphUnavailable as error:
+            if seconds() >= GRAPH_SECONDS:
+                return Located(at=_now(), seconds=seconds(), certainty="unresolved", error=str(error))
+            await asyncio.sleep(1)
+        except GraphError as error:
+            return Located(at=_now(), seconds=seconds(), certainty="unresolved", error=str(error))
 
 
 async def _consult(world: World, state: State, service_id: str | None) -> Consulted:
     seconds = _stopwatch()
+    if state.located and state.located.error:
+        return Consulted(at=_now(), seconds=seconds(), error=state.located.error)
     try:
         return await consult.consult_graph(world.graph, state.incident.tenant, service_id, seconds)
     except GraphError as error:

@@ -30,6 +30,9 @@ from app.tracing import Tracer
 from connectors.errors import ConnectorError
 
 QUEUE = "incidents"
+DELIVERIES = "deliveries"
+DELIVERIES_AT_ONCE = 200
+"""Deliveries wait for a sink that is down in a queue of their own, so that investigations never wait behind them."""
 WORK_VERSION = "1"
 """Workflows run on under a new release as long as this stays; raise it when their steps change order or meaning."""
 
@@ -74,6 +77,7 @@ class Incidents:
         self._budget = budget
         self._public_url = public_url
         self._handle: Callable[[str, int], Coroutine[Any, Any, None]] = self._unregistered
+        self._deliver: Callable[[str], Coroutine[Any, Any, None]] = self._unregistered
         self._answer: Callable[[str], Coroutine[Any, Any, None]] = self._unregistered
 
     async def _unregistered(self, *_: str | int) -> None:
@@ -88,22 +92,27 @@ class Incidents:
         async def handle_incident(incident_id: str, revision: int) -> None:
             await self.handle(incident_id, revision)
 
+        @DBOS.workflow(name="deliver_incident", max_recovery_attempts=50)
+        async def deliver_incident(incident_id: str) -> None:
+            await self.deliver(incident_id)
+
         @DBOS.workflow(name="answer_question", max_recovery_attempts=50)
         async def answer_question(investigation_id: str) -> None:
             await self.answer(investigation_id)
 
-        self._handle, self._answer = handle_incident, answer_question
+        self._handle, self._deliver, self._answer = handle_incident, deliver_incident, answer_question
         DBOS.launch()
         DBOS.logger.setLevel("WARNING")
 
     async def listen(self, concurrency: int) -> None:
-        await DBOS.register_queue_async(
-            QUEUE,
-            worker_concurrency=concurrency,
-            partition_concurrency=1,
-            polling_interval_sec=0.1,
-            on_conflict="always_update",
-        )
+        for name, at_once in ((QUEUE, concurrency), (DELIVERIES, DELIVERIES_AT_ONCE)):
+            await DBOS.register_queue_async(
+                name,
+                worker_concurrency=at_once,
+                partition_concurrency=1,  # one incident's changes go one after another
+                polling_interval_sec=0.1,
+                on_conflict="always_update",
+            )
 
     async def queue_changes(self) -> None:
         """Queue a workflow for each change that has none yet. The workflow's id makes doing it twice harmless."""
@@ -126,13 +135,18 @@ class Incidents:
         if revision == 1:
             subject = Incident.model_validate_json(await _step("open", self._open_incident, incident_id))
             await self._investigate(subject, first_card=True)
+        with SetWorkflowID(f"{incident_id}:{revision}:deliver"), SetEnqueueOptions(queue_partition_key=incident_id):
+            await DBOS.enqueue_workflow_async(DELIVERIES, self._deliver, incident_id)
+        await _step("learn", self._learn, incident_id)
+
+    async def deliver(self, incident_id: str) -> None:
+        """Bring what people see up to date: the parent message, then the detail in its thread."""
         try:
-            await _step("deliver", self._deliver, incident_id, options=_UNTIL_TAKEN)
-            await _step("deliver_detail", self._deliver_detail, incident_id, options=_UNTIL_TAKEN)
+            await _step("parent", self._put_parent, incident_id, options=_UNTIL_TAKEN)
+            await _step("detail", self._put_detail, incident_id, options=_UNTIL_TAKEN)
         except Exception as error:
             log.error("delivery_given_up", incident=incident_id, error=str(error))
             await _step("rescue", self._rescue, incident_id)
-        await _step("learn", self._learn, incident_id)
 
     async def answer(self, investigation_id: str) -> None:
         """An ad-hoc question: the same loop, and nothing posted."""
@@ -202,7 +216,7 @@ class Incidents:
         self._metrics.seconds.observe(report.spend.seconds)
         self._tracer.record(state, report)
 
-    async def _deliver(self, incident_id: str) -> None:
+    async def _put_parent(self, incident_id: str) -> None:
         now, report = await self._current(incident_id)
         if report:
             message = parent_message(report, now.resolved_at, self._link(incident_id))
@@ -214,7 +228,7 @@ class Incidents:
             message = parent_message(report, now.resolved_at, self._link(incident_id))
             await self._delivery.rescue(incident_id, report.owner.channel, message)
 
-    async def _deliver_detail(self, incident_id: str) -> None:
+    async def _put_detail(self, incident_id: str) -> None:
         _, report = await self._current(incident_id)
         if report:
             key = f"{incident_id}:detail"

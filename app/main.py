@@ -13,6 +13,7 @@ from dbos import DBOS, DBOSConfig
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -23,7 +24,7 @@ from app import api, webhook
 from app.auth import RequireToken, first_token
 from app.database import metadata, open_engine, prepare_work_file, work_url
 from app.delivery import Delivery
-from app.errors import AppError
+from app.errors import AppError, unavailable
 from app.incidents import WORK_VERSION, Incidents
 from app.intake import Intake
 from app.journal import Journal
@@ -78,6 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequireToken, tokens=tokens)
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(GraphError, _graph_error)
+    app.add_exception_handler(SQLAlchemyError, _database_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _bug)
@@ -248,6 +250,11 @@ async def _app_error(_: Request, error: Exception) -> JSONResponse:
 
 async def _graph_error(_: Request, error: Exception) -> JSONResponse:
     return error_response(AppError(503, "graph_unavailable", str(error)))
+
+
+async def _database_error(request: Request, error: Exception) -> JSONResponse:
+    log.error("database_failed", path=request.url.path, error=type(error).__name__)
+    return error_response(unavailable("The incident database"))
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag.errors import GraphMisconfigured
+from graphrag.errors import GraphMisconfigured, GraphUnavailable
 from graphrag.identity import name_words
 from graphrag.store import GraphStore
 
@@ -27,11 +27,17 @@ if TYPE_CHECKING:
 
 Embed = Callable[[Sequence[str]], Awaitable[list[list[float]]]]
 
+
+class EmbeddingUnavailable(GraphUnavailable):
+    """The embedding's own server did not answer. The graph itself may still do."""
+
+
 BUCKETS = 1 << 17
 _SPREAD = 4
 """How many dimensions each feature touches. More spreads collisions thinner; four keeps a vector under 10 ms."""
 _SEED = 20_231
 _MAX_WORDS = 4_000
+_MAX_CHARACTERS = 40_000
 _META = "embedding"
 _META_VERSION = "embedding-version"
 _VERSION_LENGTH = 12
@@ -40,16 +46,17 @@ Weights = NDArray[np.float32]
 
 
 class HashedNgrams:
-    """The default embedding. Deterministic over processes and machines: only fixed hashes and a fixed seed.
+    """The default embedding. Deterministic over processes, machines and NumPy's versions: only fixed hashes and the
+    raw stream of a bit generator, the one kind of random numbers that NumPy promises to keep.
 
     `weights` holds one inverse document frequency a bucket, `log((1 + N) / (1 + df)) + 1` (the smoothed form of Spärck
     Jones' idf); without any, every feature weighs the same.
     """
 
     def __init__(self, dimensions: int, weights: Weights | None = None) -> None:
-        random = np.random.Generator(np.random.PCG64(_SEED))
-        self._places = random.integers(0, dimensions, (BUCKETS, _SPREAD))
-        self._signs = random.integers(0, 2, (BUCKETS, _SPREAD)) * 2.0 - 1.0
+        raw = np.random.PCG64(_SEED).random_raw(BUCKETS * _SPREAD).reshape(BUCKETS, _SPREAD)
+        self._places = (raw % np.uint64(dimensions)).astype(np.int64)
+        self._signs = np.where(raw >> np.uint64(63), 1.0, -1.0)
         self._dimensions = dimensions
         self._weights = weights
 
@@ -82,7 +89,7 @@ def fit_weights(texts: Iterable[str]) -> Weights:
 def features(text: str) -> list[int]:
     """The bucket of each word and of each character n-gram inside it, its borders marked."""
     found: list[int] = []
-    for word in name_words(text)[:_MAX_WORDS]:
+    for word in name_words(text[:_MAX_CHARACTERS])[:_MAX_WORDS]:
         found.append(_bucket(f"w:{word}"))
         bordered = f"<{word}>"
         for size in (3, 4, 5):
@@ -115,14 +122,14 @@ class Embedding:
         await self._current()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, for keeping."""
+        """One vector a text, for keeping. Raises `EmbeddingUnavailable`, and `GraphError` for the weights."""
         model = await self._current()
-        return await asyncio.to_thread(model.get_text_embedding_batch, list(texts))
+        return await _asked(lambda: model.get_text_embedding_batch(list(texts)))
 
     async def embed_queries(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, for searching; some models tell the two apart."""
+        """One vector a text, for searching; some models tell the two apart. Raises as `embed` does."""
         model = await self._current()
-        return [await asyncio.to_thread(model.get_query_embedding, text) for text in texts]
+        return await _asked(lambda: [model.get_query_embedding(text) for text in texts])
 
     async def fit(self, texts: Sequence[str], *, refit: bool = False) -> bool:
         """Fit the corpus weights if there are none, or again when told. True when every vector must be made anew."""
@@ -142,6 +149,17 @@ class Embedding:
                 self._model = await asyncio.to_thread(self._make, packed)
                 self._version = version
             return self._model
+
+
+async def _asked(work: Callable[[], list[list[float]]]) -> list[list[float]]:
+    """Any LlamaIndex embedding may stand behind this, each with errors of its own: what fails there is one thing
+    here. The message leaves their text out, which may repeat a key or an address."""
+    try:
+        return await asyncio.to_thread(work)
+    except Exception as error:
+        raise EmbeddingUnavailable(
+            f"The embedding did not answer ({type(error).__name__}); check INCIDENT_GRAPH_EMBEDDING and its server."
+        ) from error
 
 
 async def open_embedding(

@@ -13,10 +13,10 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from graphrag.embed import Embed
-from graphrag.identity import name_key
+from graphrag.embed import Embed, EmbeddingUnavailable
+from graphrag.identity import name_key, name_words
 from graphrag.model import Hit, Label, Node
 from graphrag.signals import Signal, Signals, signals_from_alerts, signals_from_question
 from graphrag.store import GraphStore
@@ -38,12 +38,15 @@ SEARCH_LIMIT = 30
 RRF_K = 60
 """The constant of reciprocal rank fusion; 60 is what Cormack, Clarke and Büttcher (SIGIR 2009) found good."""
 MAX_KEYS = 2_000
+_EXACT_SHARE = 0.85
+"""How much of a score a name makes up: enough that the surely named service stands before any that reads alike."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When a candidate is good enough. `rival` is the share of the first's score at which a second makes it
-    ambiguous; the others are cosines in [-1, 1] for what no name was found in."""
+    """When a candidate is good enough. `named` is the least that names must add up to, `rival` the share of the
+    first's at which a second makes it ambiguous. The others are cosines in [-1, 1], for what no name was found in:
+    from `alike` on the first is convincing, with a lead of `margin` it is the one."""
 
     named: float = 0.5
     rival: float = 0.75
@@ -74,42 +77,62 @@ class Location:
 
 @dataclass(frozen=True)
 class Named:
-    """A service that a signal names: `weight` in [0, 1] says how much such a signal counts."""
+    """A service that a signal names: `weight` in [0, 1] says how much such a signal counts. `claims`: it is a label
+    that says whose alert this is, so that two of them that name two services contradict each other."""
 
     node: Node
     weight: float
     reason: str
+    claims: bool = False
 
 
 # How much a name counts by where it stands. Keys are those the ecosystem itself uses (OpenTelemetry's service.name,
 # Kubernetes' recommended labels, Prometheus' job); any other label may name a service too and counts less.
 _SERVICE_KEYS = frozenset({"service", "servicename", "app", "application", "k8sapp", "appname", "appkubernetesioname"})
 _WORKLOAD_KEYS = frozenset(
-    {"job", "deployment", "statefulset", "daemonset", "container", "workload", "component", "appkubernetesiocomponent"}
+    {
+        *("job", "deployment", "statefulset", "daemonset", "container", "containername", "workload"),
+        *("component", "appkubernetesiocomponent", "appkubernetesioinstance"),
+    }
 )
-_PLACE_KEYS = frozenset({"namespace", "pod", "instance", "host", "hostname", "node", "cluster", "environment", "env"})
+_RUNNING_KEYS = frozenset({"pod", "podname", "kubernetespodname", "replicaset", "instance", "host", "hostname"})
+_PLACE_KEYS = frozenset({"namespace", "kubernetesnamespace", "node", "cluster", "environment", "env"})
 _NOT_NAMES = frozenset({"severity", "prometheus", "monitor", "alertstate", "le", "quantile"})
+_CLAIMING_KEYS = _SERVICE_KEYS | _WORKLOAD_KEYS | _RUNNING_KEYS
+_TEXT = frozenset({"text", "question"})
+_PHRASES = frozenset({"alertname", "__name__"})
+_PLAIN_WORD = 0.8
+"""What is left of the weight in running text when the name is one ordinary word, as `search` and `web` are: such a
+word alone names nothing in an alert."""
 
 
 def signal_weight(origin: str) -> float:
     """How much a name from this origin counts, in [0, 1]."""
-    matcher = origin.startswith("matcher ")
-    key = name_key(origin.removeprefix("matcher "))
+    key = _label_key(origin)
     if key in _NOT_NAMES:
         return 0.0
     if key in _SERVICE_KEYS:
         weight = 1.0
-    elif key in _WORKLOAD_KEYS:
-        weight = 0.8
     elif key == "question":
         weight = 0.9
-    elif key in _PLACE_KEYS:
+    elif key in _WORKLOAD_KEYS:
+        weight = 0.8
+    elif key in _RUNNING_KEYS or key in _PLACE_KEYS:
         weight = 0.6
-    elif key in ("text", "alertname", "__name__"):
+    elif key in _TEXT or key in _PHRASES:
         weight = 0.5
     else:
         weight = 0.65
-    return weight * 0.95 if matcher else weight
+    return weight * 0.95 if origin.startswith("matcher ") else weight
+
+
+def _label_key(origin: str) -> str:
+    """A label's key as the sets above hold it. `exported_` is what Prometheus puts before a label that the scrape
+    had already, `label_` what kube-state-metrics puts before one of Kubernetes."""
+    label = origin.removeprefix("matcher ")
+    if label in _PHRASES:
+        return label
+    return name_key(label).removeprefix("exported").removeprefix("label")
 
 
 async def locate(
@@ -117,20 +140,26 @@ async def locate(
 ) -> Location:
     """Run the three entry points and judge what they found. Raises `GraphError` when the graph does not answer."""
     readings = {signal: readings_of(signal) for signal in signals.names}
-    keys = {key for options in readings.values() for option in options for key in option}
+    keys = dict.fromkeys(
+        reading.key for places in readings.values() for readings_here in places for reading in readings_here
+    )
     exact, by_vector, by_text = await asyncio.gather(
         store.resolve(tenant, list(keys)[:MAX_KEYS], [Label.SERVICE]),
         _by_vector(store, embed, tenant, signals.text),
         store.search_text(tenant, signals.text, SEARCH_LIMIT) if signals.text.strip() else _nothing(),
     )
-    named = [each for signal, options in readings.items() for each in names_in(signal, options, exact)]
+    named = [each for signal, places in readings.items() for each in names_in(signal, places, exact)]
     return judge(named, by_vector, by_text, thresholds or Thresholds())
 
 
 async def _by_vector(store: GraphStore, embed: Embed, tenant: str, text: str) -> list[Hit]:
+    """Nothing when the embedding does not answer: the two other entry points still do."""
     if not text.strip():
         return []
-    vector = (await embed([text]))[0]
+    try:
+        vector = (await embed([text]))[0]
+    except EmbeddingUnavailable:
+        return []
     return await store.search_vectors(tenant, vector, SEARCH_LIMIT) if any(vector) else []
 
 
@@ -141,27 +170,50 @@ async def _nothing() -> list[Hit]:
 # Reading names out of values (pure) -----------------------------------------------------------------------------------
 
 _TOKEN = re.compile(r"[^\W_][\w]*(?:[-./:][^\W_][\w]*)*")
+_PARTS = re.compile(r"[/:]+")
+# Kubernetes makes suffixes of letters and digits that spell no words; a stricter pattern than "five characters" keeps
+# `checkout-redis` from being read as a pod of `checkout`.
+_RANDOM = "[bcdfghjklmnpqrstvwxz2456789]{5}"
+_HASH = r"(?:[4-9bcdf]{6,10}|\d{8,10})"
 _GENERATED = (
-    re.compile(r"-[0-9a-f]{6,10}-[a-z0-9]{5}$"),  # ReplicaSet and pod
-    re.compile(r"-[a-z0-9]{5}$"),  # DaemonSet
-    re.compile(r"-\d+$"),  # StatefulSet
-    re.compile(r"-[0-9a-f]{6,10}$"),  # ReplicaSet
+    re.compile(rf"-{_HASH}-{_RANDOM}$"),  # a Deployment's pod
+    re.compile(rf"-{_RANDOM}$"),  # a DaemonSet's or a Job's pod
+    re.compile(r"-\d+$"),  # a StatefulSet's pod
+    re.compile(rf"-{_HASH}$"),  # a ReplicaSet
 )
 _MAX_WORDS_A_NAME = 4
 
 
-def readings_of(signal: Signal) -> list[tuple[str, ...]]:
-    """The keys a value may be looked up under: places in the text in order, at each the longest reading first.
+class Reading(NamedTuple):
+    """A key a place may be looked up under, how many words of the text it takes, and whether it is one ordinary
+    word."""
 
-    A label is one place: the whole value, then with generated suffixes taken off, then a host's first label. Text has
-    one place a word.
+    key: str
+    words: int = 1
+    plain: bool = False
+
+
+Place = tuple[Reading, ...]
+
+
+def readings_of(signal: Signal) -> list[Place]:
+    """What a value may be looked up under: its places in order, at each the longest reading first.
+
+    A label is one place: the whole value, then, of what runs, with generated suffixes taken off, then a host's first
+    label. Text has one place a word, and so have the words of an alert's or a metric's name.
     """
-    if signal.origin in ("text", "question"):
-        return _text_readings(signal.value)
+    key = _label_key(signal.origin)
+    if key in _TEXT:
+        return _text_places(_TOKEN.findall(signal.value))
+    if key in _PHRASES:
+        return _text_places(list(name_words(signal.value)))
     value = signal.value
     host = re.sub(r"^[a-z][a-z0-9+.-]*://", "", value).partition("/")[0].partition(":")[0]
-    forms = [value, *_without_suffixes(value), host, host.partition(".")[0], *_without_suffixes(host.partition(".")[0])]
-    return [tuple(dict.fromkeys(name_key(form) for form in forms if form))]
+    first = host.partition(".")[0]
+    forms = [value, host, first]
+    if key in _RUNNING_KEYS:
+        forms += (*_without_suffixes(value), *_without_suffixes(first))
+    return [tuple(Reading(key) for key in dict.fromkeys(name_key(form) for form in forms if form))]
 
 
 def _without_suffixes(value: str) -> Iterator[str]:
@@ -171,35 +223,49 @@ def _without_suffixes(value: str) -> Iterator[str]:
             yield stripped
 
 
-def _text_readings(text: str) -> list[tuple[str, ...]]:
-    words = _TOKEN.findall(text)[: MAX_KEYS // _MAX_WORDS_A_NAME]
-    return [
-        tuple(
-            name_key(" ".join(words[at : at + size])) for size in range(min(_MAX_WORDS_A_NAME, len(words) - at), 0, -1)
-        )
-        for at in range(len(words))
-    ]
+def _text_places(tokens: Sequence[str]) -> list[Place]:
+    tokens = tokens[: MAX_KEYS // _MAX_WORDS_A_NAME]
+    return [(*_phrases(tokens[at : at + _MAX_WORDS_A_NAME]), *_inside(tokens[at])) for at in range(len(tokens))]
 
 
-def names_in(signal: Signal, options: Sequence[Sequence[str]], exact: Mapping[str, Sequence[Node]]) -> Iterator[Named]:
+def _phrases(tokens: Sequence[str]) -> Iterator[Reading]:
+    for size in range(len(tokens), 0, -1):
+        yield Reading(name_key(" ".join(tokens[:size])), size, size == 1 and len(name_words(tokens[0])) == 1)
+
+
+def _inside(token: str) -> Iterator[Reading]:
+    """Of `namespace/name`, `host:port` and a pod's name the part that may be a service. Hyphens are not taken apart:
+    `checkout-api-canary` is not `checkout-api`."""
+    parts = _PARTS.split(token)
+    for part in parts if len(parts) > 1 else ():
+        yield Reading(name_key(part), plain=len(name_words(part)) == 1)
+    for part in parts:
+        first = part.partition(".")[0]
+        if first != part:
+            yield Reading(name_key(first), plain=len(name_words(first)) == 1)
+        pod = _GENERATED[0].sub("", part)
+        if pod != part:
+            yield Reading(name_key(pod))
+
+
+def names_in(signal: Signal, places: Sequence[Place], exact: Mapping[str, Sequence[Node]]) -> Iterator[Named]:
     """The services a signal names. In text the longest reading at a place wins and covers the words it is made of."""
     weight = signal_weight(signal.origin)
     if not weight:
         return
-    text = signal.origin in ("text", "question")
+    key = _label_key(signal.origin)
+    verb = "holds" if key in _TEXT or key in _PHRASES else "gives"
+    where = "the text" if key in _TEXT else f"{signal.origin}={signal.value}"
     covered = 0
-    for place, keys in enumerate(options):
-        if place < covered:
+    for at, readings in enumerate(places):
+        found = next((reading for reading in readings if exact.get(reading.key)), None)
+        if at < covered or found is None:
             continue
-        found = next((key for key in keys if exact.get(key)), None)
-        if found is None:
-            continue
-        if text:
-            covered = place + len(keys) - list(keys).index(found)
-        for node in exact[found]:
-            how = "its name" if name_key(node.name) == found else "an alias of it"
-            where = "the text" if text else f"{signal.origin}={signal.value}"
-            yield Named(node, weight, f"{where} holds {how}" if text else f"{where} is {how}")
+        covered = at + found.words
+        for node in exact[found.key]:
+            how = "its name" if name_key(node.name) == found.key else "an alias of it"
+            counts = weight * _PLAIN_WORD if found.plain else weight
+            yield Named(node, counts, f"{where} {verb} {how}", key in _CLAIMING_KEYS)
 
 
 # Judging (pure) -------------------------------------------------------------------------------------------------------
@@ -217,11 +283,12 @@ def judge(named: Sequence[Named], by_vector: Sequence[Hit], by_text: Sequence[Hi
             _candidate(node, exact.get(node.id, 0.0), fused.get(node.id, 0.0) / best_fused, cosines, named)
             for node in nodes.values()
         ),
-        key=lambda each: (-each.score, each.node.name),
+        key=lambda each: (-each.score, each.node.name, each.node.id),
     )
     services = tuple(each for each in ranked if each.node.label is Label.SERVICE)
     documents = tuple(each for each in ranked if each.node.label not in (Label.SERVICE, Label.TEAM))
-    certainty, explanation = _certainty(services, thresholds)
+    claimed = {each.node.id for each in named if each.claims}
+    certainty, explanation = _certainty(services, claimed, thresholds)
     if certainty == "unresolved":
         services = tuple(each for each in services if each.parts["semantic"] >= thresholds.worth_a_look)
     return Location(certainty, services[:SEARCH_LIMIT], documents[:SEARCH_LIMIT], explanation)
@@ -252,22 +319,41 @@ def _candidate(
     if semantic:
         reasons.append(f"reads alike ({semantic:.2f})")
     parts = {"exact": round(exact, 4), "semantic": round(semantic, 4), "fused": round(fused, 4)}
-    return Candidate(node, round(0.8 * exact + 0.2 * fused, 4), parts, tuple(reasons))
+    return Candidate(node, round(_EXACT_SHARE * exact + (1 - _EXACT_SHARE) * fused, 4), parts, tuple(reasons))
 
 
-def _certainty(services: Sequence[Candidate], thresholds: Thresholds) -> tuple[Certainty, str]:
-    by_name = sorted(services, key=lambda each: -each.parts["exact"])
+def _certainty(
+    services: Sequence[Candidate], claimed: Collection[str], thresholds: Thresholds
+) -> tuple[Certainty, str]:
+    by_name = sorted((each for each in services if each.parts["exact"]), key=lambda each: -each.parts["exact"])
     if by_name and by_name[0].parts["exact"] >= thresholds.named:
-        first, second = by_name[0], by_name[1] if len(by_name) > 1 else None
-        if second and second.parts["exact"] >= thresholds.rival * first.parts["exact"]:
-            return "ambiguous", f"both {first.node.name} and {second.node.name} are named"
-        return "resolved", f"{first.node.name}: {'; '.join(first.reasons[:3])}"
+        return _by_name(by_name, claimed, thresholds)
+    return _by_likeness(services, by_name, thresholds)
+
+
+def _by_name(by_name: Sequence[Candidate], claimed: Collection[str], thresholds: Thresholds) -> tuple[Certainty, str]:
+    first = by_name[0]
+    if len(claimed) > 1:
+        names = ", ".join(each.node.name for each in by_name if each.node.id in claimed)
+        return "ambiguous", f"its labels contradict each other: {names}"
+    second = by_name[1] if len(by_name) > 1 else None
+    if second and second.parts["exact"] >= thresholds.rival * first.parts["exact"]:
+        return "ambiguous", f"both {first.node.name} and {second.node.name} are named"
+    return "resolved", f"{first.node.name}: {'; '.join(first.reasons[:3])}"
+
+
+def _by_likeness(
+    services: Sequence[Candidate], by_name: Sequence[Candidate], thresholds: Thresholds
+) -> tuple[Certainty, str]:
+    """A name that counts too little may back the service that reads most alike, and forbids any other."""
+    hint = f"; {by_name[0].node.name} may be meant ({by_name[0].reasons[0]})" if by_name else ""
     alike = sorted(services, key=lambda each: -each.parts["semantic"])
-    if not alike or alike[0].parts["semantic"] < thresholds.worth_a_look:
-        return "unresolved", "nothing in it names a service or reads like one"
+    if not alike or alike[0].parts["semantic"] < thresholds.alike:
+        return ("ambiguous" if hint else "unresolved"), f"nothing in it surely names a service or reads like one{hint}"
     first = alike[0]
+    likeness = first.parts["semantic"]
     behind = alike[1].parts["semantic"] if len(alike) > 1 else 0.0
-    clear = first.parts["semantic"] - behind >= thresholds.margin
-    if first.parts["semantic"] >= thresholds.alike and clear and first is services[0]:
-        return "resolved", f"no name, but it reads clearly like {first.node.name} ({first.parts['semantic']:.2f})"
-    return "ambiguous", f"no name; it reads a little like {first.node.name} ({first.parts['semantic']:.2f})"
+    rivalled = any(each is not first for each in by_name)
+    if likeness - behind >= thresholds.margin and first is services[0] and not rivalled:
+        return "resolved", f"no sure name, but it reads clearly like {first.node.name} ({likeness:.2f}){hint}"
+    return "ambiguous", f"no sure name; it reads like {first.node.name} ({likeness:.2f}), but not clearly{hint}"

@@ -74,10 +74,12 @@ _PROMQL = re.compile(
     |(?<![\w:])(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*+\)
     |(?<![\w:])(?:(?P<metric>[a-zA-Z_:][\w:]*+)\s*)?\{{(?:[^{{}}"'`]|{_STRING}){{0,2000}}+\}}
     |(?<![\w:])[a-zA-Z_:][\w:]*+\s*\(
-    |(?<![\w:])(?P<bare>[a-zA-Z_:][\w:]*+)""",
+    |(?<![\w:])(?P<bare>[a-zA-Z_:][\w:]*+)(?!\s+(?:by|without)\b)""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_KEYWORDS = frozenset({"and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring", "inf", "nan", "start"})
+_KEYWORDS = frozenset(
+    {"and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring", "inf", "nan", "start"}
+)
 
 
 def matchers(expression: str) -> tuple[tuple[str, str], ...]:

@@ -72,7 +72,12 @@ def located(certainty: str = "resolved", names: Sequence[str] = ("checkout-api",
     candidates = tuple(
         CandidateService(id=f"service-{name}", name=name, score=1.0 - rank / 10) for rank, name in enumerate(names)
     )
-    fields = {"at": OPENED, "certainty": certainty, "candidates": candidates, "explanation": "checkout-api by its label"}
+    fields = {
+        "at": OPENED,
+        "certainty": certainty,
+        "candidates": candidates,
+        "explanation": "checkout-api by its label",
+    }
     return Located.model_validate({**fields, **changes})
 
 

@@ -22,81 +22,101 @@ from tests.unit.agent.scene import (
     START,
     VAULT,
     answered,
+    consulted,
     consulted_state,
     failed,
     known,
+    located,
     state,
 )
 
-METRIC = MetricSeen(expression="errors", labels={}, last=0.25, lowest=0, highest=1, at=OPENED, link="https://p/graph")
+PAGE = known("design", "Doc", properties={"url": "https://wiki/design"})
 
 
-def test_a_state_that_saw_nothing_has_no_evidence():
+def only(*seen, text: str = "", **said):
+    return next(
+        each for each in collect(consulted_state(answered("a@a", *seen, text=text), **said)) if each.id == "a@a"
+    )
+
+
+def test_a_state_that_has_read_nothing_has_no_evidence():
     assert collect(state()) == ()
 
 
-def test_every_entity_of_the_graph_is_evidence_under_its_own_id():
-    document = known("design", "Doc", properties={"url": "https://wiki/design"})
-    subject = consulted_state(documents=(document,), releases=(RELEASE,), incidents=(PAST,))
-    expected = (CHECKOUT, PAYMENTS, LEDGER, VAULT, SHOP, RUNBOOK, document, RELEASE, PAST)
-    assert [each.id for each in collect(subject)] == [each.id for each in expected]
-    assert {each.source for each in collect(subject)} == {"graph"}
-    assert [each.link for each in collect(subject) if each.link] == ["https://wiki/design"]
-
-
-def test_a_graph_that_knows_no_service_and_no_team_leaves_what_the_search_found():
-    subject = consulted_state(service=None, team=None, dependencies=(), dependents=())
-    assert [each.id for each in collect(subject)] == [RUNBOOK.id]
-
-
-def test_evidence_of_the_graph_says_how_surely_it_is_known():
-    once = known("once", sources=("rules", "catalog"))
-    texts = {each.id: each.text for each in collect(consulted_state(dependents=(once,)))}
-    assert texts[CHECKOUT.id] == "Takes the money. seen 3 times by catalog"
-    assert texts[once.id] == "seen once by rules, catalog"
-    assert texts[VAULT.id] == ""
+def test_everything_the_graph_told_is_evidence_and_comes_before_the_live_answers():
+    subject = consulted_state(answered("a@a"), documents=(PAGE,), releases=(RELEASE,), incidents=(PAST,))
+    graph = (CHECKOUT, PAYMENTS, LEDGER, VAULT, SHOP, RUNBOOK, PAGE, RELEASE, PAST)
+    assert [each.id for each in collect(subject)] == [*(each.id for each in graph), "a@a"]
 
 
 def test_an_entity_met_twice_is_one_piece_of_evidence():
-    assert [each.id for each in collect(consulted_state(dependents=(LEDGER,)))].count(LEDGER.id) == 1
+    found = [each.id for each in collect(consulted_state(dependents=(LEDGER, SHOP)))]
+    assert len(found) == len(set(found))
 
 
-def test_an_answer_is_evidence_under_its_calls_id_and_a_failure_is_none():
-    subject = consulted_state(answered("m@prometheus", METRIC), failed("r@github"))
-    *_, last = collect(subject)
-    assert (last.id, last.source, last.entity, last.time) == ("m@prometheus", "prometheus", "checkout-api", OPENED + (
-        last.time - OPENED
-    ))
-    assert last.text == "errors = 0.25"
-    assert last.link == "https://p/graph"
-    assert "r@github" not in [each.id for each in collect(subject)]
+def test_graph_evidence_tells_who_saw_it_how_often_and_when():
+    once = known("once", sources=("catalog", "traces"))
+    bare = known("bare", summary="No source.")
+    subject = consulted_state(dependencies=(once, bare), documents=(PAGE,))
+    found = {each.entity: each for each in collect(subject)}
+    assert found["checkout-api"].text == "Takes the money. seen 3 times by catalog"
+    assert (found["checkout-api"].source, found["checkout-api"].time) == ("graph", CHECKOUT.last_seen)
+    assert found["once"].text == "seen once by catalog, traces"
+    assert found["bare"].text == "No source"
+    assert found["design"].link == "https://wiki/design"
 
 
-def test_an_answer_we_cannot_type_is_evidence_with_its_text_bounded():
-    (only,) = collect(state(answered("x@any", text="a" * 10_000)))
-    assert only.text == "a" * MAX_TEXT
-    assert only.entity == "HighErrorRate"
-    assert only.link == ""
+def test_a_failed_call_is_no_evidence():
+    assert "a@a" not in [each.id for each in collect(consulted_state(failed("a@a")))]
+
+
+def test_an_answer_is_evidence_about_the_service_with_the_first_link_seen():
+    seen = [PageSeen(title=title, excerpt="x", link=link) for title, link in (("A", ""), ("B", "https://b"))]
+    found = only(*seen)
+    assert (found.source, found.entity, found.link) == ("a", "checkout-api", "https://b")
+    assert found.text == "A: x; B: x"
+
+
+def test_an_answer_nobody_could_type_is_quoted():
+    assert only(text="raw words").text == "raw words"
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        state(answered("a@a")),
+        state(located("unresolved", names=()), consulted(service=None, team=None), answered("a@a")),
+    ],
+)
+def test_without_a_service_an_answer_is_about_the_incident(subject):
+    assert next(each.entity for each in collect(subject) if each.id == "a@a") == "HighErrorRate"
+
+
+def test_texts_are_bounded_and_only_the_first_five_observations_are_told():
+    seen = [OwnersSeen(repo=f"r{index}", owners=("x",)) for index in range(9)]
+    assert only(*seen).text.count("CODEOWNERS") == 5
+    assert len(only(text="x" * 5000).text) == MAX_TEXT
+    assert len(collect(consulted_state(service=known("checkout-api", summary="x" * 5000)))[0].text) == MAX_TEXT
 
 
 @pytest.mark.parametrize(
     ("seen", "phrase"),
     [
-        (METRIC, "errors = 0.25"),
-        (DependencySeen(client="a", server="b", at=OPENED), "a calls b"),
+        (MetricSeen(expression="up", labels={}, last=0.123456, lowest=0, highest=1, at=OPENED), "up = 0.1235"),
+        (DependencySeen(client="shop", server="checkout-api", at=OPENED), "shop calls checkout-api"),
         (
-            ReleaseSeen(repo="o/r", version="2", released_at=START, author="ann"),
-            "o/r: release 2 of 2026-03-02 02:13 UTC by ann",
+            ReleaseSeen(repo="acme/shop", version="1.2", released_at=START, author="ann"),
+            "acme/shop: release 1.2 of 2026-03-02 02:13 UTC by ann",
         ),
-        (ReleaseSeen(repo="o/r", version="2", released_at=None), "o/r: release 2"),
+        (ReleaseSeen(repo="acme/shop", version="1.2", released_at=None), "acme/shop: release 1.2"),
         (
-            ChangeSeen(repo="o/r", reference="#1", title="Retry", merged_at=START),
-            "o/r #1 Retry, merged 2026-03-02 02:13 UTC",
+            ChangeSeen(repo="acme/shop", reference="#7", title="Retry less", merged_at=START),
+            "acme/shop #7 Retry less, merged 2026-03-02 02:13 UTC",
         ),
-        (OwnersSeen(repo="o/r", owners=("@o/a", "@b")), "CODEOWNERS of o/r: @o/a, @b"),
-        (MessageSeen(channel="#ops", author="ann", text="x" * 300, at=None), f"ann in #ops: {'x' * 200}"),
-        (PageSeen(title="Page", excerpt="y" * 300), f"Page: {'y' * 200}"),
+        (OwnersSeen(repo="acme/shop", owners=("@acme/a", "@b")), "CODEOWNERS of acme/shop: @acme/a, @b"),
+        (MessageSeen(channel="#ops", author="ann", text="y" * 300, at=None), f"ann in #ops: {'y' * 200}"),
+        (PageSeen(title="Design", excerpt="z" * 300), f"Design: {'z' * 200}"),
     ],
 )
-def test_each_observation_reads_as_a_phrase(seen, phrase):
+def test_each_kind_of_observation_has_its_phrase(seen, phrase):
     assert describe(seen) == phrase

@@ -1,26 +1,30 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.reconcile import AUTHORITY, conflicts, latest_release, live_dependencies, live_owner
-from connectors.observations import DependencySeen, MessageSeen, OwnersSeen, PageSeen, ReleaseSeen
+from agent import reconcile
+from agent.reconcile import AUTHORITY
+from connectors.observations import DependencySeen, MessageSeen, MetricSeen, OwnersSeen, PageSeen, ReleaseSeen
 from tests.unit.agent.scene import (
     CHECKOUT,
+    LEDGER,
     OPENED,
     PAYMENTS,
     RELEASE,
     START,
     STORAGE,
     answered,
+    consulted,
     consulted_state,
     known,
+    located,
     state,
 )
 
+NOBODY = state(located("unresolved", names=()), consulted(service=None, team=None))
 
-def calls(server: str, client: str = "checkout-api") -> DependencySeen:
+
+def traffic(server: str, client: str = "checkout-api") -> DependencySeen:
     return DependencySeen(client=client, server=server, at=OPENED)
 
 
@@ -28,118 +32,119 @@ def owners(*names: str) -> OwnersSeen:
     return OwnersSeen(repo="acme/checkout", owners=names)
 
 
-def release(version: str, hours: float | None = 1) -> ReleaseSeen:
-    when = None if hours is None else START - timedelta(hours=hours)
-    return ReleaseSeen(repo="acme/checkout", version=version, released_at=when)
+def release(version: str, released_at=START) -> ReleaseSeen:
+    return ReleaseSeen(repo="acme/checkout", version=version, released_at=released_at)
 
 
-def test_nothing_conflicts_while_no_service_is_known():
-    seen = answered("a@x", calls("redis"))
-    for subject in (state(seen), consulted_state(seen, service=None)):
-        assert conflicts(subject) == ()
-        assert live_dependencies(subject) == ()
+ALL_KINDS = (traffic("fraud-check"), owners("@acme/storage"), release("2.0"))
 
 
-def test_a_supplier_only_traffic_shows_is_a_conflict_that_live_wins():
-    subject = consulted_state(answered("graph@prometheus", calls("redis")))
-    (conflict,) = conflicts(subject)
-    assert (conflict.fact, conflict.winner) == ("dependency", "live")
-    assert conflict.live == "calls redis"
-    assert conflict.evidence == ("graph@prometheus", CHECKOUT.id)
-    assert live_dependencies(subject) == (("redis", "graph@prometheus"),)
+@pytest.mark.parametrize("subject", [state(), NOBODY], ids=["not consulted", "no service"])
+def test_without_a_service_nothing_can_be_contradicted(subject):
+    subject = subject.after(answered("a@a", *ALL_KINDS))
+    assert reconcile.conflicts(subject) == ()
+    assert reconcile.live_dependencies(subject) == ()
 
 
-@pytest.mark.parametrize("server", ["ledger", "Ledger", "LEDGER"])
-def test_a_supplier_the_graph_knows_is_no_conflict_however_it_is_spelled(server):
-    assert conflicts(consulted_state(answered("a@x", calls(server)))) == ()
+def test_each_conflict_holds_both_sides_and_the_evidence_of_both():
+    subject = consulted_state(answered("a@a", *ALL_KINDS), releases=(RELEASE,))
+    told = {each.fact: (each.graph, each.live, each.evidence) for each in reconcile.conflicts(subject)}
+    assert told == {
+        "dependency": ("no dependency on fraud-check", "calls fraud-check", ("a@a", CHECKOUT.id)),
+        "owner": ("payments", "@acme/storage", ("a@a", PAYMENTS.id)),
+        "latest release": ("1.4.0", "2.0", ("a@a", RELEASE.id)),
+    }
 
 
-def test_a_supplier_known_only_at_the_second_hop_is_still_news_when_called_directly():
-    assert [each.live for each in conflicts(consulted_state(answered("a@x", calls("vault"))))] == ["calls vault"]
+def test_live_wins_only_where_it_has_the_authority():
+    found = reconcile.conflicts(consulted_state(answered("a@a", *ALL_KINDS)))
+    assert {each.fact for each in found} == set(AUTHORITY)
+    assert {(each.winner, each.subject) for each in found} == {("live", "checkout-api")}
 
 
-def test_traffic_of_another_client_says_nothing_about_the_service():
-    subject = consulted_state(answered("a@x", calls("redis", client="shop")))
-    assert conflicts(subject) == ()
-    assert live_dependencies(subject) == ()
+def test_chat_pages_and_metrics_never_overrule_the_graph():
+    seen = (
+        MessageSeen(channel="#ops", author="ann", text="storage owns checkout-api now", at=START),
+        PageSeen(title="Owners", excerpt="storage owns checkout-api"),
+        MetricSeen(expression="up", labels={}, last=0, lowest=0, highest=1, at=START),
+    )
+    assert reconcile.conflicts(consulted_state(answered("a@a", *seen))) == ()
 
 
-def test_traffic_under_an_alias_is_the_services_own():
-    assert len(conflicts(consulted_state(answered("a@x", calls("redis", client="checkout"))))) == 1
+def test_what_the_graph_lacks_is_said_to_be_unknown():
+    subject = consulted_state(answered("a@a", owners("@acme/storage"), release("2.0")), team=None, releases=())
+    assert {each.fact: (each.graph, each.evidence) for each in reconcile.conflicts(subject)} == {
+        "owner": ("no owner known", ("a@a", CHECKOUT.id)),
+        "latest release": ("no release known", ("a@a", CHECKOUT.id)),
+    }
 
 
-def test_the_same_conflict_seen_twice_is_told_once():
-    subject = consulted_state(answered("a@x", calls("redis")), answered("b@y", calls("redis")))
-    assert [each.evidence[0] for each in conflicts(subject)] == ["a@x"]
+def test_the_same_contradiction_is_told_once_with_the_first_evidence():
+    subject = consulted_state(answered("a@a", traffic("fraud-check")), answered("b@b", traffic("fraud-check")))
+    (conflict,) = reconcile.conflicts(subject)
+    assert conflict.evidence == ("a@a", CHECKOUT.id)
 
 
-@pytest.mark.parametrize("version", ["1.4.0", "v1.4.0", "V1.4.0"])
-def test_the_release_the_graph_knows_is_no_conflict_with_or_without_its_v(version):
-    assert conflicts(consulted_state(answered("a@x", release(version)), releases=(RELEASE,))) == ()
+@pytest.mark.parametrize(
+    "seen",
+    [
+        traffic("ledger"),
+        traffic("Ledger"),
+        traffic("fraud-check", client="shop"),
+        release("v1.4.0"),
+        release("V1.4.0"),
+        owners("@acme/payments"),
+        owners("@someone", "@acme/Payments"),
+        owners(),
+    ],
+)
+def test_what_agrees_with_the_graph_or_is_about_another_service_is_no_conflict(seen):
+    subject = consulted_state(answered("a@a", seen), releases=(RELEASE,))
+    assert reconcile.conflicts(subject) == ()
+    assert reconcile.live_dependencies(subject) == ()
+    assert reconcile.live_owner(subject) is None
 
 
-def test_another_release_is_a_conflict():
-    (conflict,) = conflicts(consulted_state(answered("a@x", release("1.5.0")), releases=(RELEASE,)))
-    assert (conflict.graph, conflict.live, conflict.evidence) == ("1.4.0", "1.5.0", ("a@x", RELEASE.id))
+def test_a_supplier_two_hops_away_that_is_called_directly_is_news():
+    subject = consulted_state(answered("a@a", traffic("vault")))
+    assert reconcile.live_dependencies(subject) == (("vault", "a@a"),)
+    assert [each.live for each in reconcile.conflicts(subject)] == ["calls vault"]
 
 
-def test_a_release_where_the_graph_knows_none_is_a_conflict_with_that():
-    (conflict,) = conflicts(consulted_state(answered("a@x", release("1.5.0"))))
-    assert (conflict.graph, conflict.evidence) == ("no release known", ("a@x", CHECKOUT.id))
+def test_aliases_count_on_both_ends_of_traffic():
+    ledger = LEDGER.model_copy(update={"properties": {"aliases": ("books",)}})
+    seen = (traffic("books", client="checkout"), traffic("fraud-check", client="checkout"))
+    subject = consulted_state(answered("a@a", *seen), dependencies=(ledger,))
+    assert reconcile.live_dependencies(subject) == (("fraud-check", "a@a"),)
 
 
-def test_another_owner_is_a_conflict_and_the_graphs_team_of_that_name_is_found():
-    subject = consulted_state(answered("owners@github", owners("@acme/Storage")))
-    (conflict,) = conflicts(subject)
-    assert (conflict.fact, conflict.graph, conflict.live) == ("owner", "payments", "@acme/Storage")
-    assert conflict.evidence == ("owners@github", PAYMENTS.id)
-    assert live_owner(subject) == ("@acme/Storage", STORAGE, "owners@github")
+def test_a_live_owner_is_the_graphs_team_of_that_name_where_there_is_one():
+    assert reconcile.live_owner(consulted_state(answered("a@a", owners("@acme/storage")))) == (
+        "@acme/storage",
+        STORAGE,
+        "a@a",
+    )
+    assert reconcile.live_owner(consulted_state(answered("a@a", owners("@ann")))) == ("@ann", None, "a@a")
 
 
-def test_a_live_owner_the_graph_has_no_team_for_stays_as_written():
-    assert live_owner(consulted_state(answered("a@x", owners("@alice")))) == ("@alice", None, "a@x")
+def test_without_live_owners_the_graph_keeps_its_word():
+    assert reconcile.live_owner(state(answered("a@a", owners("@acme/storage")))) is None
+    assert reconcile.live_owner(consulted_state(answered("a@a", owners(), release("2.0")))) is None
 
 
-def test_an_owner_where_the_graph_knows_none_is_a_conflict_with_that():
-    (conflict,) = conflicts(consulted_state(answered("a@x", owners("@acme/storage")), team=None))
-    assert (conflict.graph, conflict.evidence) == ("no owner known", ("a@x", CHECKOUT.id))
+def test_with_no_team_in_the_graph_any_live_owner_is_news():
+    found = reconcile.live_owner(consulted_state(answered("a@a", owners("@acme/payments")), team=None))
+    assert found == ("@acme/payments", PAYMENTS, "a@a")
 
 
-@pytest.mark.parametrize("names", [(), ("@acme/payments",), ("@bob", "@acme/Payments")])
-def test_no_owner_or_the_known_one_among_several_is_no_conflict(names):
-    subject = consulted_state(answered("a@x", owners(*names)))
-    assert conflicts(subject) == ()
-    assert live_owner(subject) is None
+def test_the_latest_release_is_the_newest_and_an_undated_one_counts_only_alone():
+    undated, old, new = release("0.9", None), release("1.0", START - timedelta(days=1)), release("1.1")
+    assert reconcile.latest_release(consulted_state(answered("a@a", undated, new, old))) == ("1.1", "a@a")
+    assert reconcile.latest_release(consulted_state(answered("a@a", undated))) == ("0.9", "a@a")
+    assert reconcile.latest_release(consulted_state(answered("a@a", owners("@ann")))) is None
 
 
-def test_nobody_owns_anything_before_the_graph_was_consulted():
-    assert live_owner(state(answered("a@x", owners("@acme/storage")))) is None
-
-
-@given(st.text(max_size=50))
-def test_chat_and_pages_never_win_over_the_graph(text: str):
-    said = MessageSeen(channel="#ops", author="bob", text=f"checkout-api is owned by storage now {text}", at=OPENED)
-    wrote = PageSeen(title="Owners", excerpt=f"checkout-api: storage {text}")
-    assert conflicts(consulted_state(answered("a@x", said, wrote))) == ()
-
-
-def test_each_kind_of_conflict_has_its_authority_written_down():
-    seen = answered("a@x", calls("redis"), release("9"), owners("@acme/storage"))
-    assert {each.fact for each in conflicts(consulted_state(seen))} == set(AUTHORITY)
-
-
-def test_the_latest_release_is_the_one_with_the_latest_date():
-    subject = state(answered("a@x", release("1", 5), release("0", None)), answered("b@y", release("2", 1)))
-    assert latest_release(subject) == ("2", "b@y")
-
-
-def test_without_dates_the_first_release_told_is_the_latest():
-    assert latest_release(state(answered("a@x", release("1", None), release("2", None)))) == ("1", "a@x")
-
-
-def test_no_release_told_is_no_latest_release():
-    assert latest_release(state(answered("a@x", calls("redis")))) is None
-
-
-def test_other_entities_with_the_same_key_do_not_matter_without_a_release():
-    assert conflicts(consulted_state(answered("a@x", release("")), releases=(known("r", "Release"),))) == ()
+def test_a_release_of_the_graph_without_a_version_is_no_known_release():
+    nameless = known("some release", "Release")
+    (conflict,) = reconcile.conflicts(consulted_state(answered("a@a", release("2.0")), releases=(nameless,)))
+    assert (conflict.graph, conflict.evidence) == ("no release known", ("a@a", nameless.id))
