@@ -67,6 +67,7 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
     edges = await store.edges(tenant, [service_id], _AROUND, Direction.BOTH, MAX_EDGES)
     nodes = await store.nodes(tenant, {service_id, *(edge.other_end(service_id) for edge in edges)})
     service = nodes.get(service_id)
+    troubles = await _open_incidents(store, tenant, [member.node.id for member in needs.members])
     teams = await store.list_nodes(tenant, [Label.TEAM], limit=MAX_TEAMS)
     around = _neighbours(edges, nodes, service_id)
     owners = around(EdgeType.OWNED_BY)
@@ -83,7 +84,18 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
         documents=around(EdgeType.DOCUMENTED_IN),
         releases=_newest_first(around(EdgeType.INTRODUCED_BY), "released_at"),
         incidents=_newest_first(around(EdgeType.AFFECTED), "started_at"),
+        supplier_incidents=troubles,
     )
+
+
+async def _open_incidents(store: GraphStore, tenant: str, services: Collection[str]) -> tuple[Known, ...]:
+    """Incidents that hit these services and are not over: the cause may be one of them."""
+    if not services:
+        return ()
+    edges = await store.edges(tenant, services, [EdgeType.AFFECTED], Direction.IN, MAX_EDGES)
+    nodes = await store.nodes(tenant, {edge.source for edge in edges})
+    found = (_known(node) for node in nodes.values())
+    return _newest_first((each for each in found if each.text("status") == "open"), "started_at")
 
 
 def _neighbours(

@@ -68,6 +68,7 @@ def _known(consulted: Consulted) -> Iterator[Known]:
         consulted.documents,
         consulted.releases,
         consulted.incidents,
+        consulted.supplier_incidents,
     ):
         yield from group
 

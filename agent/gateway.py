@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import openai
+from openai.types.chat import ChatCompletion
 
 from agent.model import Answer, Completion, ModelError, parse_answer, strict_schema
 
@@ -40,6 +43,11 @@ class GatewayModel:
             raise ModelError(f"the model's gateway answered {error.status_code}") from error
         except openai.OpenAIError as error:
             raise ModelError(f"the model's gateway failed: {type(error).__name__}") from error
+        except ValueError as error:
+            raise ModelError("the model's gateway did not answer with JSON") from error
+        # What is no completion (a proxy's web page, another service) comes back as whatever it was.
+        if not isinstance(cast("object", reply), ChatCompletion):
+            raise ModelError("the model's gateway did not answer with a completion")
         content = reply.choices[0].message.content if reply.choices else None
         usage = reply.usage
         return Completion(

@@ -19,8 +19,14 @@ _MAX_ANSWER = 4_000
 
 def material(state: State) -> str:
     """Everything the model may know of a state, at most `MAX_CHARACTERS` long."""
-    parts = [*_incident(state), *_evidence(state), *_conflicts(state), *_tools(state.tools)]
-    return "\n".join(parts)[:MAX_CHARACTERS]
+    shown: list[str] = []
+    left = MAX_CHARACTERS
+    # Evidence comes last: of a lot of it some may be left out, but never the incident, nor the tools to ask with.
+    for part in (*_incident(state), *_tools(state.tools), *_conflicts(state), *_evidence(state)):
+        if len(part) < left:
+            shown.append(part)
+            left -= len(part) + 1
+    return "\n".join(shown)
 
 
 def fenced(identity: str, text: str) -> str:

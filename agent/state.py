@@ -130,8 +130,8 @@ class Located(_Event):
 
 
 class Consulted(_Event):
-    """The graph was read around the service, or, with no service, around what the search found. `error` tells why it
-    could not be."""
+    """The graph was read around the service. `incidents` hit it before; `supplier_incidents` are open now on what it
+    depends on. `error` tells why the graph could not be read."""
 
     kind: Literal["consulted"] = "consulted"
     service: Known | None = None
@@ -144,6 +144,7 @@ class Consulted(_Event):
     documents: tuple[Known, ...] = ()
     releases: tuple[Known, ...] = ()
     incidents: tuple[Known, ...] = ()
+    supplier_incidents: tuple[Known, ...] = ()
     error: str = ""
 
 

@@ -83,15 +83,15 @@ def _troubled_suppliers(state: State) -> Iterator[Suspect]:
     if consulted is None:
         return
     suppliers = {each.name: each for each in consulted.dependencies}
-    for incident in consulted.incidents:
-        affected = incident.text("affected")
-        if incident.text("status") == "open" and affected in suppliers:
+    for incident in consulted.supplier_incidents:
+        supplier = suppliers.get(incident.text("affected"))
+        if supplier:
             yield Suspect(
-                name=affected,
+                name=supplier.name,
                 kind="service",
                 score=0.6,
-                reasons=(f"has an open incident, {incident.name}, and is a supplier",),
-                evidence=(incident.id, suppliers[affected].id),
+                reasons=(f"a supplier with an open incident of its own, {incident.name}",),
+                evidence=(incident.id, supplier.id),
             )
 
 

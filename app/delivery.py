@@ -39,6 +39,7 @@ class Delivery:
         except ConnectorError as error:
             self._metrics.posts.labels("failed").inc()
             if error.recoverable:
+                log.warning("post_failed", key=key, error=str(error))
                 raise
             log.error("post_refused", key=key, error=str(error))
             await self._rescue(key, channel, message, under)
@@ -56,7 +57,12 @@ class Delivery:
             await self._sink.update(posted, message)
             return
         target = thread.channel if thread else wanted or channel
-        answered = await self._sink.post(target, message, key, thread.ts if thread else None)
+        try:
+            answered = await self._sink.post(target, message, key, thread.ts if thread else None)
+        except ConnectorError as error:
+            if error.delivered is False:
+                await asyncio.to_thread(self._withdraw, key)
+            raise
         await asyncio.to_thread(self._remember, key, answered)
 
     async def _look_for(self, key: str, channel: str, thread: Posted | None) -> Posted | None:
@@ -73,7 +79,6 @@ class Delivery:
         """The owner's channel refused for good: try the default one, and keep a copy in any case."""
         if channel and channel != self._default_channel and under is None:
             try:
-                await asyncio.to_thread(self._redirect, key, self._default_channel)
                 await self._put(key, self._default_channel, message, under)
             except ConnectorError as error:
                 log.error("post_refused", key=key, error=str(error))
@@ -104,8 +109,7 @@ class Delivery:
         with self._engine.begin() as connection:
             connection.execute(posts.update().where(posts.c.key == key).values(channel=posted.channel, ts=posted.ts))
 
-    def _redirect(self, key: str, channel: str) -> None:
+    def _withdraw(self, key: str) -> None:
+        """The message surely did not arrive: the next attempt need not look for it."""
         with self._engine.begin() as connection:
-            connection.execute(
-                posts.update().where(posts.c.key == key).values(wanted_channel=channel, channel=None, ts=None)
-            )
+            connection.execute(posts.delete().where(posts.c.key == key, posts.c.ts.is_(None)))

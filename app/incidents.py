@@ -102,7 +102,7 @@ class Incidents:
 
         self._handle, self._deliver, self._answer = handle_incident, deliver_incident, answer_question
         DBOS.launch()
-        DBOS.logger.setLevel("WARNING")
+        DBOS.logger.setLevel("ERROR")  # a step that is tried again is told by ours, in a line
 
     async def listen(self, concurrency: int) -> None:
         for name, at_once in ((QUEUE, concurrency), (DELIVERIES, DELIVERIES_AT_ONCE)):
@@ -199,8 +199,8 @@ class Incidents:
             await self._delivery.put(
                 report.id, report.owner.channel, parent_message(report, link=self._link(report.id))
             )
-        except ConnectorError as error:
-            log.warning("first_card_late", incident=report.id, error=str(error))
+        except ConnectorError:
+            log.info("first_card_late", incident=report.id)
 
     async def _save(self, investigation_id: str, state: State, reason: str, failed: bool) -> None:
         events = await asyncio.to_thread(self._journal.events, investigation_id)

@@ -6,6 +6,7 @@ Limits (Slack's Block Kit reference): 50 blocks, 150 characters in a header, 3,0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +23,8 @@ _MAX_FIELD = 1_900
 _MAX_HEADER = 150
 _MAX_STEPS = 420
 _SHOWN = 12
+_MAX_NOTIFICATION = 2_900
+_UNFINISHED = re.compile(r"(?:&[a-z]{0,3}|<[^<>]*)\Z")
 
 Block = dict[str, Any]
 
@@ -63,7 +66,7 @@ def _headline(report: Report, resolved_at: datetime | None) -> str:
 
 def _notification(report: Report, resolved_at: datetime | None) -> str:
     owner = f" Owner: {report.owner.team}." if report.owner.team else ""
-    return escape(f"{_headline(report, resolved_at)}. {report.verdict}{owner}")[:2_900]
+    return _cut(escape(f"{_headline(report, resolved_at)}. {report.verdict}{owner}"), _MAX_NOTIFICATION)
 
 
 def _who(report: Report) -> Iterator[str]:
@@ -118,7 +121,8 @@ def _suspect(suspect: Suspect) -> str:
 
 
 def _runbook(title: str, path: str, summary: str) -> str:
-    where = f"<{escape(path)}|{escape(title)}>" if path.startswith("https://") else f"{escape(title)} ({escape(path)})"
+    is_link = path.startswith("https://") and "|" not in path
+    where = f"<{escape(path)}|{escape(title)}>" if is_link else f"{escape(title)} ({escape(path)})"
     return f"{where}{f': {_cut(escape(summary), _MAX_STEPS)}' if summary else ''}"
 
 
@@ -178,7 +182,8 @@ def _moment(moment: datetime) -> str:
 
 
 def _header(text: str) -> Block:
-    return {"type": "header", "text": {"type": "plain_text", "text": _cut(text, _MAX_HEADER), "emoji": True}}
+    shown = text if len(text) <= _MAX_HEADER else f"{text[: _MAX_HEADER - 1]}…"
+    return {"type": "header", "text": {"type": "plain_text", "text": shown, "emoji": True}}
 
 
 def _section(text: str) -> Block:
@@ -207,12 +212,8 @@ def _sections(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _cut(text: str, limit: int) -> str:
-    """At most `limit` characters, never ending inside an escape such as `&amp;`."""
-    if len(text) <= limit:
-        return text
-    kept = text[: limit - 1]
-    ampersand = kept.rfind("&", len(kept) - 5)
-    return (kept[:ampersand] if ampersand >= 0 and ";" not in kept[ampersand:] else kept) + "…"
+    """At most `limit` characters of mark-up, never ending inside an escape such as `&amp;` or inside a link."""
+    return text if len(text) <= limit else _UNFINISHED.sub("", text[: limit - 1]) + "…"
 
 
 def _bounded(blocks: Sequence[Block]) -> list[Block]:

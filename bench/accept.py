@@ -17,7 +17,8 @@ CONNECTIONS = 8
 GROUPS = 50
 ROUNDS = 5
 UPDATES_A_ROUND = 200
-OPENINGS_A_ROUND = 100
+OPENINGS_A_ROUND = 60
+STORM_ROUNDS = 3
 
 
 @dataclass
@@ -69,7 +70,9 @@ def openings() -> list[Measured]:
         warm_up = [opening(f"warm-{number}") for number in range(CONNECTIONS)]
         _drive(ours, warm_up, "new")
         _drive(bare, warm_up)
-        batches = [[opening(f"zone-{each}-{number}") for number in range(OPENINGS_A_ROUND)] for each in range(ROUNDS)]
+        batches = [
+            [opening(f"zone-{each}-{number}") for number in range(OPENINGS_A_ROUND)] for each in range(STORM_ROUNDS)
+        ]
         return _measured("accept-storm", *_interleaved(ours, process, bare, batches, "new"))
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_SEPARATORS = re.compile(r"[\s\-_.:/\\]+")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s\-_.:/\\]+(?=\d)")
+_SEPARATORS = re.compile(r"(?P<between_digits>(?<=\d)[\s\-_.:/\\]+(?=\d))|[\s\-_.:/\\]+")
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -21,9 +20,15 @@ def name_key(name: str) -> str:
     Separators and case carry no identity, except between digits, where dropping them would join `shard-1-1` with
     `shard-11`. Other symbols stay, so `c` and `c++` differ. A name of separators only keeps them.
     """
-    text = unicodedata.normalize("NFKC", name).strip().casefold()
-    kept = _SEPARATORS.sub("", _BETWEEN_DIGITS.sub("\x00", text)).replace("\x00", "-")
+    text = _folded(_folded(name))
+    kept = _folded(_SEPARATORS.sub(lambda match: "-" if match["between_digits"] else "", text))
     return kept or text
+
+
+def _folded(text: str) -> str:
+    """Without regard to case or composition. Folding can bring forth what composes anew, and so can taking what stood
+    between two characters away: a key is folded until it is its own."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).strip().casefold())
 
 
 def name_words(name: str) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ SEARCH_LIMIT = 30
 RRF_K = 60
 """The constant of reciprocal rank fusion; 60 is what Cormack, Clarke and Büttcher (SIGIR 2009) found good."""
 MAX_KEYS = 2_000
-_EXACT_SHARE = 0.85
-"""How much of a score a name makes up: enough that the surely named service stands before any that reads alike."""
+_UNNAMED = 0.3
+"""The most that likeness alone can score: less than any name does, so that what is named stands first."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def judge(named: Sequence[Named], by_vector: Sequence[Hit], by_text: Sequence[Hi
             _candidate(node, exact.get(node.id, 0.0), fused.get(node.id, 0.0) / best_fused, cosines, named)
             for node in nodes.values()
         ),
-        key=lambda each: (-each.score, each.node.name, each.node.id),
+        key=lambda each: (-each.score, -each.parts["fused"], each.node.name, each.node.id),
     )
     services = tuple(each for each in ranked if each.node.label is Label.SERVICE)
     documents = tuple(each for each in ranked if each.node.label not in (Label.SERVICE, Label.TEAM))
@@ -304,10 +304,11 @@ def fuse(lists: Sequence[Sequence[Hit]]) -> dict[str, float]:
 
 
 def _exact_scores(named: Collection[Named]) -> dict[str, float]:
-    """Independent signals add up as chances do (noisy or): 1 - (1 - a)(1 - b)… A reason counts once."""
+    """Independent signals add up as chances do (noisy or): 1 - (1 - a)(1 - b)… A reason counts once, at its most."""
     weights: dict[str, dict[str, float]] = defaultdict(dict)
     for each in named:
-        weights[each.node.id][each.reason] = each.weight
+        reasons = weights[each.node.id]
+        reasons[each.reason] = max(each.weight, reasons.get(each.reason, 0.0))
     return {key: 1 - math.prod(1 - weight for weight in reasons.values()) for key, reasons in weights.items()}
 
 
@@ -319,13 +320,13 @@ def _candidate(
     if semantic:
         reasons.append(f"reads alike ({semantic:.2f})")
     parts = {"exact": round(exact, 4), "semantic": round(semantic, 4), "fused": round(fused, 4)}
-    return Candidate(node, round(_EXACT_SHARE * exact + (1 - _EXACT_SHARE) * fused, 4), parts, tuple(reasons))
+    return Candidate(node, round(max(exact, _UNNAMED * fused), 4), parts, tuple(reasons))
 
 
 def _certainty(
     services: Sequence[Candidate], claimed: Collection[str], thresholds: Thresholds
 ) -> tuple[Certainty, str]:
-    by_name = sorted((each for each in services if each.parts["exact"]), key=lambda each: -each.parts["exact"])
+    by_name = [each for each in services if each.parts["exact"]]
     if by_name and by_name[0].parts["exact"] >= thresholds.named:
         return _by_name(by_name, claimed, thresholds)
     return _by_likeness(services, by_name, thresholds)

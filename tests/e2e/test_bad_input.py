@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.process import ROOT
+from tests.servers.process import ROOT, free_port, wait_until
 from tests.servers.service import Service, settings
+from tests.servers.slack_server import slack_server
 
 WEBHOOK = "/webhooks/alertmanager"
 
@@ -129,3 +130,36 @@ def test_the_demo_ends_by_itself_and_shows_the_report() -> None:
         "curl -H",
     ):
         assert part in ended.stdout
+
+
+def test_with_the_graph_away_the_service_starts_and_takes_alerts(tmp_path: Path) -> None:
+    gone = f"bolt://neo4j:a-password@127.0.0.1:{free_port()}/neo4j"
+    service = Service(settings(tmp_path / "data", graph_url=gone))
+    with service.run(ready_path="/healthz"):
+        status, answer = service.call(
+            "POST", WEBHOOK, json.dumps({"alerts": [{"labels": {"alertname": "A"}}]}).encode()
+        )
+        assert (status, answer["decisions"][0]["action"]) == (202, "new")
+
+
+def test_a_channel_that_slack_does_not_know_costs_no_report(tmp_path: Path) -> None:
+    with slack_server() as slack:
+        slack.control(unknown_channels=["payments-oncall"])
+        service = Service(settings(tmp_path / "data", slack_token=slack.token, slack_base_url=slack.base_url))
+        service.ingest()
+        alert = {"labels": {"alertname": "HighErrorRate", "service": "checkout-api"}}
+        with service.run():
+            assert service.call("POST", WEBHOOK, json.dumps({"alerts": [alert]}).encode())[0] == 202
+            wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
+
+
+def test_a_slack_that_fails_for_a_while_gets_the_report_once(tmp_path: Path) -> None:
+    with slack_server() as slack:
+        slack.control(fault={"status": 429, "retry_after": 1}, times=2)
+        service = Service(settings(tmp_path / "data", slack_token=slack.token, slack_base_url=slack.base_url))
+        service.ingest()
+        alert = {"labels": {"alertname": "HighErrorRate", "service": "checkout-api"}}
+        with service.run():
+            assert service.call("POST", WEBHOOK, json.dumps({"alerts": [alert]}).encode())[0] == 202
+            wait_until(lambda: len(slack.sent("#payments-oncall")) == 2, 30, "parent and detail")
+            assert len(slack.parents("#payments-oncall")) == 1

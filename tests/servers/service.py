@@ -36,12 +36,14 @@ class Service:
         subprocess.run(command, env=self._whole_environment(), cwd=ROOT, check=True, timeout=120)
 
     @contextlib.contextmanager
-    def run(self) -> Iterator[ServerProcess]:
-        """Runs the service until the block is left; enters it once it is ready."""
+    def run(self, ready_path: str = "/readyz") -> Iterator[ServerProcess]:
+        """Runs the service until the block is left; enters it once `ready_path` answers well."""
         argv = [sys.executable, "-m", "app", "serve"]
         log = Path(self.environment["INCIDENT_GRAPH_DATA_DIR"]).parent / f"service-{self.port}.log"
         options = {"cwd": ROOT, "env": self._whole_environment(), "patience": 15, "log": log}
-        with running("service", argv, ready=self._ready, timeout=60, **options) as process:
+        with running(
+            "service", argv, ready=lambda: answers_http(f"{self.url}{ready_path}"), timeout=60, **options
+        ) as process:
             yield process
 
     def get(self, path: str) -> Any:
@@ -57,9 +59,6 @@ class Service:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, json.load(error)
-
-    def _ready(self) -> bool:
-        return answers_http(f"{self.url}/readyz")
 
     def _whole_environment(self) -> dict[str, str]:
         return {**os.environ, "INCIDENT_GRAPH_PORT": str(self.port), **self.environment}

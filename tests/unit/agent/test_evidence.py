@@ -44,8 +44,10 @@ def test_a_state_that_has_read_nothing_has_no_evidence():
 
 
 def test_everything_the_graph_told_is_evidence_and_comes_before_the_live_answers():
-    subject = consulted_state(answered("a@a"), documents=(PAGE,), releases=(RELEASE,), incidents=(PAST,))
-    graph = (CHECKOUT, PAYMENTS, LEDGER, VAULT, SHOP, RUNBOOK, PAGE, RELEASE, PAST)
+    trouble = known("ledger down", "Incident")
+    found = {"documents": (PAGE,), "releases": (RELEASE,), "incidents": (PAST,), "supplier_incidents": (trouble,)}
+    subject = consulted_state(answered("a@a"), **found)
+    graph = (CHECKOUT, PAYMENTS, LEDGER, VAULT, SHOP, RUNBOOK, PAGE, RELEASE, PAST, trouble)
     assert [each.id for each in collect(subject)] == [*(each.id for each in graph), "a@a"]
 
 

@@ -61,7 +61,7 @@ def texts(report: Report, kind: str) -> list[str]:
     return [claim.text for claim in report.claims if claim.kind == kind]
 
 
-# Every claim is proven -------------------------------------------------------------------------------------------------
+# Every claim is proven ------------------------------------------------------------------------------------------------
 
 
 def test_a_model_sentence_is_a_claim_only_when_all_its_evidence_exists():
@@ -97,7 +97,7 @@ def test_the_last_claims_a_model_made_are_the_ones_reported():
     assert texts(of(subject), "model") == ["late"]
 
 
-# What is measured, known and said ---------------------------------------------------------------------------------------
+# What is measured, known and said -------------------------------------------------------------------------------------
 
 
 def test_a_measured_value_is_told_with_its_labels_and_its_range():
@@ -142,7 +142,7 @@ def test_only_messages_within_an_hour_of_the_start_are_told():
     assert texts(report, "said") == ["near wrote: deploying"]
 
 
-# Where it is and who is to be called -------------------------------------------------------------------------------------
+# Where it is and who is to be called ----------------------------------------------------------------------------------
 
 
 def test_a_report_of_nothing_found_yet_says_so():
@@ -168,6 +168,12 @@ def test_a_service_that_nothing_names_is_said_to_be_unknown():
     )
 
 
+def test_a_graph_that_does_not_answer_is_not_a_service_that_nobody_knows():
+    report = of(state(located("unresolved", names=(), error="down"), consulted(service=None, team=None, error="down")))
+    assert report.verdict == "I don't know which service this is about: the graph does not answer."
+    assert "The graph could not be read: down" in report.gaps
+
+
 def test_the_owner_is_the_graphs_team_and_its_channel():
     assert of(consulted_state()).owner == Owner(team="payments", channel="#payments-oncall")
 
@@ -186,7 +192,8 @@ def test_codeowners_overrule_the_graph_and_bring_their_own_channel():
 def test_an_owner_the_graph_does_not_know_is_told_as_written():
     seen = OWNERS.model_copy(update={"owners": ("@acme/new-team",)})
     report = of(consulted_state(equipped(), answered("owners@github", seen)))
-    assert report.owner.team == "@acme/new-team"
+    assert report.owner == Owner(team="@acme/new-team", channel=None)
+    assert f"There is {NO_CHANNEL} for @acme/new-team." in report.gaps
 
 
 def test_an_unknown_owner_and_channel_are_gaps():
@@ -220,7 +227,7 @@ def test_the_blast_radius_is_the_dependents_and_says_when_it_was_cut():
     assert "The blast radius was cut off at its cap: there are more services than shown." in report.gaps
 
 
-# Runbooks ----------------------------------------------------------------------------------------------------------------
+# Runbooks -------------------------------------------------------------------------------------------------------------
 
 
 def test_the_runbook_the_search_found_comes_before_the_services_other_ones():
@@ -239,7 +246,7 @@ def test_with_no_runbook_of_its_own_the_search_helps_out():
     assert [each.path for each in of(state(found, consulted(runbooks=()))).runbooks] == ["r0", "r1", "r2"]
 
 
-# The verdict -------------------------------------------------------------------------------------------------------------
+# The verdict ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_models_last_verdict_is_the_verdict():
@@ -275,7 +282,7 @@ def test_a_question_has_no_alert_to_name():
     assert report.alerts == ()
 
 
-# What was checked, and what is missing -----------------------------------------------------------------------------------
+# What was checked, and what is missing --------------------------------------------------------------------------------
 
 
 def test_each_source_is_found_empty_or_could_not_be_checked():
@@ -354,7 +361,7 @@ def test_an_investigation_that_ran_to_its_end_did_not_stop_early():
     assert not [gap for gap in gaps if "stopped early" in gap]
 
 
-# Numbers and form --------------------------------------------------------------------------------------------------------
+# Numbers and form -----------------------------------------------------------------------------------------------------
 
 
 def test_spend_is_summed_from_the_events():
