@@ -155,14 +155,18 @@ def _service(state: State) -> ServiceFound:
 
 
 def _owner(state: State) -> Owner:
+    """The owner by the graph, unless CODEOWNERS names another. A team the graph does not know has no channel: the
+    former owner's would be the wrong people."""
     consulted = state.consulted
     live = reconcile.live_owner(state)
-    team = live[1] if live and live[1] else consulted.team if consulted else None
-    channel = (team.text("oncall_channel") if team else "") or None
-    if consulted and consulted.service and not (live and live[1]):
-        channel = consulted.service.text("oncall_channel") or channel
-    name = live[1].name if live and live[1] else live[0] if live else team.name if team else None
-    return Owner(team=name, channel=channel)
+    if live:
+        written, team, _ = live
+        return Owner(team=team.name if team else written, channel=(team.text("oncall_channel") if team else "") or None)
+    if consulted is None:
+        return Owner()
+    team, service = consulted.team, consulted.service
+    channel = (service.text("oncall_channel") if service else "") or (team.text("oncall_channel") if team else "")
+    return Owner(team=team.name if team else None, channel=channel or None)
 
 
 def _dependencies(state: State) -> tuple[RelatedService, ...]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 from agent import consult
 from agent.material import material
 from agent.model import Answer, Model, ModelError, WantedCall
-from agent.redact import redact
+from agent.redact import redact, redact_values
 from agent.state import (
     AskModel,
     CallTools,
@@ -184,8 +184,18 @@ def read(call: ToolCall, outcome: ToolOutcome) -> tuple[Observation, ...]:
 
 
 def _redacted(seen: Observation) -> Observation:
-    texts = {key: redact(value) for key, value in seen if isinstance(value, str) and key not in ("kind", "link")}
-    return seen.model_copy(update=texts)
+    """An observation without secrets, in its labels too. Its kind and its link stay: a link was checked already."""
+    clean: dict[str, Any] = {}
+    for key, value in seen:
+        if key in ("kind", "link"):
+            continue
+        if isinstance(value, str):
+            clean[key] = redact(value)
+        elif isinstance(value, dict):
+            clean[key] = redact_values(cast("dict[str, str]", value))
+        elif isinstance(value, tuple):
+            clean[key] = tuple(redact(each) for each in cast("tuple[str, ...]", value))
+    return seen.model_copy(update=clean)
 
 
 async def _ask(world: World, state: State) -> ModelReplied | ModelFailed:

@@ -46,6 +46,9 @@ class Delivery:
         else:
             self._metrics.posts.labels("sent").inc()
 
+    async def is_posted(self, key: str) -> bool:
+        return await asyncio.to_thread(self._posted, key) is not None
+
     async def _put(self, key: str, channel: str, message: Message, under: str | None) -> None:
         thread = await asyncio.to_thread(self._posted, under) if under else None
         posted, wanted = await asyncio.to_thread(self._intend, key, channel)

@@ -76,11 +76,11 @@ class Incidents:
         self._tracer = tracer
         self._budget = budget
         self._public_url = public_url
-        self._handle: Callable[[str, int], Coroutine[Any, Any, None]] = self._unregistered
+        self._handle: Callable[[str], Coroutine[Any, Any, None]] = self._unregistered
         self._deliver: Callable[[str], Coroutine[Any, Any, None]] = self._unregistered
         self._answer: Callable[[str], Coroutine[Any, Any, None]] = self._unregistered
 
-    async def _unregistered(self, *_: str | int) -> None:
+    async def _unregistered(self, _: str) -> None:
         raise RuntimeError("open() comes first")
 
     def open(self, config: DBOSConfig) -> None:
@@ -89,8 +89,8 @@ class Incidents:
 
         # Registered under constant names: a workflow in flight finds its function by name after an upgrade.
         @DBOS.workflow(name="handle_incident", max_recovery_attempts=50)
-        async def handle_incident(incident_id: str, revision: int) -> None:
-            await self.handle(incident_id, revision)
+        async def handle_incident(incident_id: str) -> None:
+            await self.handle(incident_id)
 
         @DBOS.workflow(name="deliver_incident", max_recovery_attempts=50)
         async def deliver_incident(incident_id: str) -> None:
@@ -114,12 +114,18 @@ class Incidents:
                 on_conflict="always_update",
             )
 
-    async def queue_changes(self) -> None:
-        """Queue a workflow for each change that has none yet. The workflow's id makes doing it twice harmless."""
-        for incident_id, revision in await asyncio.to_thread(self._journal.unqueued):
+    async def queue_changes(self) -> bool:
+        """Queue a workflow for each change that is due and has none yet; True when some are not due yet. The
+        workflow's id makes doing it twice harmless."""
+        changes, more = await asyncio.to_thread(self._journal.unqueued, datetime.now(UTC))
+        for incident_id, revision in changes:
             with SetWorkflowID(f"{incident_id}:{revision}"), SetEnqueueOptions(queue_partition_key=incident_id):
-                await DBOS.enqueue_workflow_async(QUEUE, self._handle, incident_id, revision)
+                if revision == 1:
+                    await DBOS.enqueue_workflow_async(QUEUE, self._handle, incident_id)
+                else:
+                    await DBOS.enqueue_workflow_async(DELIVERIES, self._deliver, incident_id)
             await asyncio.to_thread(self._journal.queued, incident_id, revision)
+        return more
 
     async def start(self, subject: Incident) -> asyncio.Task[None]:
         """Begin an ad-hoc investigation; the task ends when it does. It survives a crash under its own id."""
@@ -130,23 +136,21 @@ class Incidents:
 
     # Workflows --------------------------------------------------------------------------------------------------------
 
-    async def handle(self, incident_id: str, revision: int) -> None:
-        """One change of an incident. The first investigates; each later one brings what people see up to date."""
-        if revision == 1:
-            subject = Incident.model_validate_json(await _step("open", self._open_incident, incident_id))
-            await self._investigate(subject, first_card=True)
-        with SetWorkflowID(f"{incident_id}:{revision}:deliver"), SetEnqueueOptions(queue_partition_key=incident_id):
+    async def handle(self, incident_id: str) -> None:
+        """A new incident: investigate, show a first card on the way, and hand the report to its delivery."""
+        subject = Incident.model_validate_json(await _step("open", self._open_incident, incident_id))
+        await self._investigate(subject, first_card=True)
+        with SetWorkflowID(f"{incident_id}:report"), SetEnqueueOptions(queue_partition_key=incident_id):
             await DBOS.enqueue_workflow_async(DELIVERIES, self._deliver, incident_id)
-        await _step("learn", self._learn, incident_id)
 
     async def deliver(self, incident_id: str) -> None:
-        """Bring what people see up to date: the parent message, then the detail in its thread."""
+        """Bring what people see up to date, and what the graph knows: after the report, and after each later change."""
         try:
-            await _step("parent", self._put_parent, incident_id, options=_UNTIL_TAKEN)
-            await _step("detail", self._put_detail, incident_id, options=_UNTIL_TAKEN)
+            await _step("put", self._put, incident_id, options=_UNTIL_TAKEN)
         except Exception as error:
             log.error("delivery_given_up", incident=incident_id, error=str(error))
             await _step("rescue", self._rescue, incident_id)
+        await _step("learn", self._learn, incident_id)
 
     async def answer(self, investigation_id: str) -> None:
         """An ad-hoc question: the same loop, and nothing posted."""
@@ -216,23 +220,23 @@ class Incidents:
         self._metrics.seconds.observe(report.spend.seconds)
         self._tracer.record(state, report)
 
-    async def _put_parent(self, incident_id: str) -> None:
+    async def _put(self, incident_id: str) -> None:
+        """The parent message as it is to be now, and once, in its thread, the detail."""
         now, report = await self._current(incident_id)
-        if report:
-            message = parent_message(report, now.resolved_at, self._link(incident_id))
-            await self._delivery.put(incident_id, report.owner.channel, message)
+        if report is None:
+            return  # the investigation still runs; its report will say what changed meanwhile
+        channel = report.owner.channel
+        message = parent_message(report, now.resolved_at, self._link(incident_id))
+        await self._delivery.put(incident_id, channel, message)
+        detail_key = f"{incident_id}:detail"
+        if not await self._delivery.is_posted(detail_key):
+            await self._delivery.put(detail_key, channel, detail_message(report), under=incident_id)
 
     async def _rescue(self, incident_id: str) -> None:
         now, report = await self._current(incident_id)
         if report:
             message = parent_message(report, now.resolved_at, self._link(incident_id))
             await self._delivery.rescue(incident_id, report.owner.channel, message)
-
-    async def _put_detail(self, incident_id: str) -> None:
-        _, report = await self._current(incident_id)
-        if report:
-            key = f"{incident_id}:detail"
-            await self._delivery.put(key, report.owner.channel, detail_message(report), under=incident_id)
 
     async def _learn(self, incident_id: str) -> None:
         """The incident enters the graph. A graph that is down costs the memory, not the incident."""

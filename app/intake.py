@@ -147,67 +147,60 @@ class Intake:
                 return take(connection, waiting.tenant, waiting.notification)
 
 
+# Built once: building a statement costs more than running it, and every delivery runs three.
+_TAKEN_BEFORE = sa.select(deliveries.c.incident_id).where(deliveries.c.id == sa.bindparam("delivery"))
+_OPEN_INCIDENT = (
+    sa.select(incidents.c.id, incidents.c.firing, incidents.c.revision)
+    .where(
+        incidents.c.tenant == sa.bindparam("in_tenant"),
+        incidents.c.group_id == sa.bindparam("in_group"),
+        incidents.c.status == "open",
+    )
+    .with_for_update()
+)
+_KEEP_DELIVERY = deliveries.insert()
+_KEEP_INCIDENT = incidents.insert()
+_CHANGEABLE = ("status", "title", "alerts", "firing", "updated_at", "resolved_at", "revision")
+_CHANGE_INCIDENT = (
+    incidents.update()
+    .where(incidents.c.id == sa.bindparam("incident"))
+    .values({name: sa.bindparam(f"new_{name}") for name in _CHANGEABLE})
+)
+
+
 def take(connection: sa.Connection, tenant: str, notification: Notification) -> Receipt:
     """Decide one notification and write what the decision changes, inside the caller's transaction."""
     delivery_id = delivery_key(tenant, notification)
     group = group_id(tenant, notification)
     now = datetime.now(UTC)
-    earlier = connection.execute(sa.select(deliveries.c.incident_id).where(deliveries.c.id == delivery_id)).first()
-    row = connection.execute(
-        sa.select(incidents.c.id, incidents.c.firing)
-        .where(incidents.c.tenant == tenant, incidents.c.group_id == group, incidents.c.status == "open")
-        .with_for_update()
-    ).first()
+    earlier = connection.execute(_TAKEN_BEFORE, {"delivery": delivery_id}).first()
+    row = connection.execute(_OPEN_INCIDENT, {"in_tenant": tenant, "in_group": group}).first()
     known = OpenIncident(row.id, frozenset(json.loads(row.firing))) if row else None
     decision = decide(notification, known, earlier is not None, f"inc-{secrets.token_urlsafe(9)}")
     if earlier is not None:
         decision = Decision(decision.action, decision.reason, decision.incident_id or earlier.incident_id)
-    if decision.action == "new":
-        connection.execute(incidents.insert().values(_new_row(tenant, group, decision, notification, now)))
-    elif decision.action in ("update", "resolved"):
-        change = _changed_columns(decision, notification, now)
-        connection.execute(incidents.update().where(incidents.c.id == decision.incident_id).values(change))
+    if decision.action in ("new", "update", "resolved"):
+        columns = _columns(decision, notification, now) | {"revision": row.revision + 1 if row else 1}
+        if row is None:
+            fixed = {"id": decision.incident_id, "tenant": tenant, "group_id": group, "opened_at": now}
+            connection.execute(_KEEP_INCIDENT, {**columns, **fixed, "queued_revision": 0})
+        else:
+            changes = {f"new_{name}": value for name, value in columns.items()}
+            connection.execute(_CHANGE_INCIDENT, {**changes, "incident": row.id})
     if earlier is None and decision.action != "heartbeat":
-        connection.execute(
-            deliveries.insert().values(
-                id=delivery_id,
-                tenant=tenant,
-                received_at=now,
-                incident_id=decision.incident_id,
-                action=decision.action,
-                reason=decision.reason,
-            )
-        )
+        kept = {"id": delivery_id, "tenant": tenant, "received_at": now, "incident_id": decision.incident_id}
+        connection.execute(_KEEP_DELIVERY, {**kept, "action": decision.action, "reason": decision.reason})
     return Receipt(delivery_id, group, decision)
 
 
-def _new_row(
-    tenant: str, group: str, decision: Decision, notification: Notification, now: datetime
-) -> dict[str, object]:
+def _columns(decision: Decision, notification: Notification, now: datetime) -> dict[str, object]:
+    """What of an incident a notification says anew."""
+    resolved = decision.action == "resolved"
     return {
-        "id": decision.incident_id,
-        "tenant": tenant,
-        "group_id": group,
-        "status": "open",
+        "status": "resolved" if resolved else "open",
         "title": title_of(notification),
         "alerts": facts_to_json(alert_facts(notification)),
         "firing": json.dumps(sorted(firing_set(notification.alerts))),
-        "opened_at": now,
         "updated_at": now,
-        "revision": 1,
-        "queued_revision": 0,
+        "resolved_at": now if resolved else None,
     }
-
-
-def _changed_columns(decision: Decision, notification: Notification, now: datetime) -> dict[str, object]:
-    columns: dict[str, object] = {
-        "updated_at": now,
-        "revision": incidents.c.revision + 1,
-        "alerts": facts_to_json(alert_facts(notification)),
-        "firing": json.dumps(sorted(firing_set(notification.alerts))),
-    }
-    if decision.action == "resolved":
-        columns |= {"status": "resolved", "resolved_at": now}
-    else:
-        columns["title"] = title_of(notification)
-    return columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -16,7 +16,13 @@ from app.database import incidents, investigations, journal
 from app.webhook import facts_from_json
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-STATUSES = ("running", "complete", "failed")
+SETTLE = timedelta(seconds=1)
+_UNQUEUED = (
+    sa.select(incidents.c.id, incidents.c.revision, incidents.c.queued_revision, incidents.c.updated_at)
+    .where(incidents.c.queued_revision < incidents.c.revision)
+    .order_by(incidents.c.updated_at)
+    .limit(500)
+)
 
 
 class Kept(NamedTuple):
@@ -115,16 +121,17 @@ class Journal:
         )
         return IncidentNow(subject, row.revision, row.resolved_at)
 
-    def unqueued(self) -> list[tuple[str, int]]:
-        """Incidents with a change that no workflow was queued for yet, as id and revision."""
+    def unqueued(self, now: datetime) -> tuple[list[tuple[str, int]], bool]:
+        """Changes that no workflow was queued for yet, as incident id and revision, and whether some are not due.
+
+        A new incident is due at once. A later change waits `SETTLE` for its next one: Slack takes one edit a second
+        anyway, and of many changes the last says it all.
+        """
         with self._engine.connect() as connection:
-            rows = connection.execute(
-                sa.select(incidents.c.id, incidents.c.revision, incidents.c.queued_revision)
-                .where(incidents.c.queued_revision < incidents.c.revision)
-                .order_by(incidents.c.updated_at)
-                .limit(500)
-            )
-            return [(row.id, revision) for row in rows for revision in _missing(row.queued_revision, row.revision)]
+            rows = connection.execute(_UNQUEUED).all()
+        due = [row for row in rows if row.queued_revision == 0 or row.updated_at <= now - SETTLE]
+        found = [(row.id, revision) for row in due for revision in _missing(row.queued_revision, row.revision)]
+        return found, len(due) < len(rows)
 
     def queued(self, incident_id: str, revision: int) -> None:
         with self._engine.begin() as connection:

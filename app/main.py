@@ -27,7 +27,7 @@ from app.delivery import Delivery
 from app.errors import AppError, unavailable
 from app.incidents import WORK_VERSION, Incidents
 from app.intake import Intake
-from app.journal import Journal
+from app.journal import SETTLE, Journal
 from app.metrics import Metrics
 from app.replicas import Replicas, new_replica_id
 from app.responses import error_response
@@ -208,13 +208,15 @@ def _stop_work() -> None:
 async def _queue_changes(incidents: Incidents, changed: asyncio.Event) -> None:
     while True:
         changed.clear()
+        pause = SWEEP_SECONDS
         try:
-            await incidents.queue_changes()
+            if await incidents.queue_changes():
+                pause = SETTLE.total_seconds()
         except Exception as error:
             # Whatever it was, the change is on disk and the next sweep queues it.
             log.error("queueing_failed", error=type(error).__name__)
         try:
-            async with asyncio.timeout(SWEEP_SECONDS):
+            async with asyncio.timeout(pause):
                 await changed.wait()
         except TimeoutError:
             continue

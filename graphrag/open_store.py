@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from graphrag.errors import GraphMisconfigured
-from graphrag.neo4j_store import Address, Neo4jStore
 from graphrag.sqlite_store import SqliteStore
 from graphrag.store import GraphStore
 
@@ -31,7 +30,7 @@ def open_store(url: str, *, dimensions: int, refit: bool = False) -> GraphStore:
         raise GraphMisconfigured(f"The graph's URL cannot be read. {_EXPECTED}") from None
     if parts.scheme not in _NEO4J_SCHEMES or not parts.hostname:
         raise GraphMisconfigured(f"The graph's URL names no database this program knows. {_EXPECTED}")
-    return Neo4jStore(_address(parts, parts.hostname, port), dimensions=dimensions, refit=refit)
+    return _neo4j(parts, parts.hostname, port, dimensions=dimensions, refit=refit)
 
 
 def _sqlite_path(url: str) -> Path:
@@ -41,16 +40,19 @@ def _sqlite_path(url: str) -> Path:
     return Path(path)
 
 
-def _address(parts: SplitResult, hostname: str, port: int) -> Address:
+def _neo4j(parts: SplitResult, hostname: str, port: int, *, dimensions: int, refit: bool) -> GraphStore:
+    from graphrag.neo4j_store import Address, Neo4jStore  # its driver takes 0.3 s to import: only where it is used
+
     host = f"[{hostname}]:{port}" if ":" in hostname else f"{hostname}:{port}"
     database = unquote(parts.path.strip("/"))
     if "/" in database:
         raise GraphMisconfigured(f"The graph's URL names more than one database. {_EXPECTED}")
     routing = f"?{parts.query}" if parts.query else ""
-    return Address(
+    address = Address(
         uri=f"{parts.scheme}://{host}{routing}",
         host=host,
         database=database or "neo4j",
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
     )
+    return Neo4jStore(address, dimensions=dimensions, refit=refit)

@@ -46,7 +46,8 @@ _UNNAMED = 0.3
 class Thresholds:
     """When a candidate is good enough. `named` is the least that names must add up to, `rival` the share of the
     first's at which a second makes it ambiguous. The others are cosines in [-1, 1], for what no name was found in:
-    from `alike` on the first is convincing, with a lead of `margin` it is the one."""
+    from `alike` on the first is convincing, with a lead of `margin` it is the one; below `worth_a_look` a service is
+    not offered for choice. They suit the default embedding; another may need others."""
 
     named: float = 0.5
     rival: float = 0.75
@@ -77,12 +78,14 @@ class Location:
 
 @dataclass(frozen=True)
 class Named:
-    """A service that a signal names: `weight` in [0, 1] says how much such a signal counts. `claims`: it is a label
-    that says whose alert this is, so that two of them that name two services contradict each other."""
+    """A service that a signal names: `weight` in [0, 1] says how much such a signal counts. What shares a `voice`
+    repeats one thing and counts once. `claims`: it is a label that says whose alert this is, so that two of them that
+    name two services contradict each other."""
 
     node: Node
     weight: float
     reason: str
+    voice: str
     claims: bool = False
 
 
@@ -254,7 +257,7 @@ def names_in(signal: Signal, places: Sequence[Place], exact: Mapping[str, Sequen
     if not weight:
         return
     key = _label_key(signal.origin)
-    verb = "holds" if key in _TEXT or key in _PHRASES else "gives"
+    running_text = key in _TEXT or key in _PHRASES
     where = "the text" if key in _TEXT else f"{signal.origin}={signal.value}"
     covered = 0
     for at, readings in enumerate(places):
@@ -264,8 +267,11 @@ def names_in(signal: Signal, places: Sequence[Place], exact: Mapping[str, Sequen
         covered = at + found.words
         for node in exact[found.key]:
             how = "its name" if name_key(node.name) == found.key else "an alias of it"
+            reason = f"{where} {'holds' if running_text else 'gives'} {how}"
+            # An alert's name, text and metrics are of one hand: an ordinary word in all three is still one word.
+            voice = "an ordinary word" if found.plain else key if running_text else reason
             counts = weight * _PLAIN_WORD if found.plain else weight
-            yield Named(node, counts, f"{where} {verb} {how}", key in _CLAIMING_KEYS)
+            yield Named(node, counts, reason, voice, key in _CLAIMING_KEYS)
 
 
 # Judging (pure) -------------------------------------------------------------------------------------------------------
@@ -289,8 +295,10 @@ def judge(named: Sequence[Named], by_vector: Sequence[Hit], by_text: Sequence[Hi
     documents = tuple(each for each in ranked if each.node.label not in (Label.SERVICE, Label.TEAM))
     claimed = {each.node.id for each in named if each.claims}
     certainty, explanation = _certainty(services, claimed, thresholds)
-    if certainty == "unresolved":
-        services = tuple(each for each in services if each.parts["semantic"] >= thresholds.worth_a_look)
+    if certainty != "resolved":  # a person will choose from these
+        services = tuple(
+            each for each in services if each.parts["exact"] or each.parts["semantic"] >= thresholds.worth_a_look
+        )
     return Location(certainty, services[:SEARCH_LIMIT], documents[:SEARCH_LIMIT], explanation)
 
 
@@ -304,12 +312,12 @@ def fuse(lists: Sequence[Sequence[Hit]]) -> dict[str, float]:
 
 
 def _exact_scores(named: Collection[Named]) -> dict[str, float]:
-    """Independent signals add up as chances do (noisy or): 1 - (1 - a)(1 - b)… A reason counts once, at its most."""
+    """Independent voices add up as chances do (noisy or): 1 - (1 - a)(1 - b)… Each counts once, at its most."""
     weights: dict[str, dict[str, float]] = defaultdict(dict)
     for each in named:
-        reasons = weights[each.node.id]
-        reasons[each.reason] = max(each.weight, reasons.get(each.reason, 0.0))
-    return {key: 1 - math.prod(1 - weight for weight in reasons.values()) for key, reasons in weights.items()}
+        voices = weights[each.node.id]
+        voices[each.voice] = max(each.weight, voices.get(each.voice, 0.0))
+    return {key: 1 - math.prod(1 - weight for weight in voices.values()) for key, voices in weights.items()}
 
 
 def _candidate(

@@ -84,7 +84,7 @@ def test_the_state_is_shown_part_by_part():
         failed("chat@slack", "timed out"),
     )
     shown = material(subject)
-    assert shown.startswith("Incident opened at 2026-03-02T02:13:30Z.\n")
+    assert "Incident opened at 2026-03-02T02:13:30Z." in shown.splitlines()
     assert '"alertname": "HighErrorRate"' in element(shown, "alert-1")
     assert element(shown, "located") == "resolved: checkout-api by its label"
     assert element(shown, "depends-on") == "checkout-api -> ledger; checkout-api -> ledger -> vault"
@@ -132,3 +132,10 @@ def test_however_much_was_gathered_the_material_is_bounded_and_every_element_is_
 def test_however_much_was_gathered_the_model_still_sees_its_tools():
     events = [answered(f"a{number}@a", text="x" * 9000) for number in range(20)]
     assert "prometheus/execute_range_query" in material(consulted_state(equipped(PROMETHEUS), *events))
+
+
+def test_however_many_alerts_there_are_the_model_still_sees_its_tools():
+    alerts = tuple(AlertFacts(labels={"noise": "<" * 4000}) for _ in range(10))
+    shown = material(with_incident(consulted_state(equipped(PROMETHEUS)), alerts=alerts))
+    assert "prometheus/execute_range_query" in shown
+    assert len(shown) <= MAX_CHARACTERS

@@ -114,9 +114,7 @@ async def test_a_gateway_that_does_not_count_tokens_costs_nothing_we_know_of(mod
     assert await model.complete("", "", 5) == Completion(answer=Answer())
 
 
-@pytest.mark.parametrize(
-    "body", [completion(None), completion("Sorry, I cannot."), completion("{}", choices=[])], ids=["none", "prose", "0"]
-)
+@pytest.mark.parametrize("body", [completion(None), completion("Sorry, I cannot.")], ids=["none", "prose"])
 @respx.mock
 async def test_a_reply_without_an_answer_is_a_model_error(model, body):
     respx.post(ENDPOINT).respond(json=body)
@@ -132,12 +130,34 @@ async def test_a_refusal_is_told_by_its_status_and_without_the_gateways_words(mo
         await model.complete("", "", 5)
 
 
-@pytest.mark.parametrize("body", ["<html>hello</html>", "[]", "null"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<html>hello</html>",
+        "[]",
+        "null",
+        "{}",
+        '{"choices": []}',
+        '{"choices": "none"}',
+        '{"choices": [{}]}',
+        '{"choices": [null]}',
+        '{"choices": [{"message": "hello"}]}',
+        '{"choices": [{"message": {"content": ["hello"]}}]}',
+    ],
+)
 @respx.mock
 async def test_a_gateway_that_answers_something_else_altogether_is_a_model_error(model, body):
     respx.post(ENDPOINT).respond(200, text=body, headers={"content-type": "application/json"})
     with pytest.raises(ModelError):
         await model.complete("", "", 5)
+
+
+@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": None}])
+@respx.mock
+async def test_tokens_that_are_not_counted_are_none_we_know_of(model, usage):
+    respx.post(ENDPOINT).respond(json=completion("{}", usage=usage))
+    completed = await model.complete("", "", 5)
+    assert (completed.input_tokens, completed.output_tokens) == (0, 0)
 
 
 @respx.mock

@@ -68,9 +68,7 @@ REPORTS = st.builds(
     title=TEXT,
     started_at=MOMENT,
     verdict=TEXT,
-    service=st.builds(
-        ServiceFound, name=st.none() | TEXT, certainty=st.just("ambiguous"), candidates=many(CANDIDATE)
-    ),
+    service=st.builds(ServiceFound, name=st.none() | TEXT, certainty=st.just("ambiguous"), candidates=many(CANDIDATE)),
     owner=st.builds(Owner, team=st.none() | TEXT, channel=st.none() | TEXT),
     dependencies=many(RELATED, 30),
     dependents=many(RELATED, 30),
@@ -88,9 +86,7 @@ REPORTS = st.builds(
     unproven=many(TEXT),
     conflicts=many(st.builds(Conflict, subject=TEXT, fact=TEXT, graph=TEXT, live=TEXT, evidence=IDS)),
     checked=many(
-        st.builds(
-            Check, source=TEXT, purpose=TEXT, result=st.sampled_from(["found", "empty", "could not be checked"])
-        )
+        st.builds(Check, source=TEXT, purpose=TEXT, result=st.sampled_from(["found", "empty", "could not be checked"]))
     ),
     gaps=many(TEXT),
     evidence=many(st.builds(Evidence, id=TEXT, source=TEXT, entity=TEXT, time=st.none(), link=LINK, text=TEXT)),
