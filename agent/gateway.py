@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import openai
-from openai.types.chat import ChatCompletion
+from pydantic import Field, ValidationError
 
 from agent.model import Answer, Completion, ModelError, parse_answer, strict_schema
+from agent.state import Frozen
 
 
 class GatewayModel:
@@ -26,7 +25,7 @@ class GatewayModel:
 
     async def complete(self, instructions: str, material: str, seconds: float) -> Completion:
         try:
-            reply = await self._client.chat.completions.create(
+            raw = await self._client.chat.completions.with_raw_response.create(
                 model=self._name,
                 messages=[{"role": "system", "content": instructions}, {"role": "user", "content": material}],
                 response_format={
@@ -43,18 +42,40 @@ class GatewayModel:
             raise ModelError(f"the model's gateway answered {error.status_code}") from error
         except openai.OpenAIError as error:
             raise ModelError(f"the model's gateway failed: {type(error).__name__}") from error
-        except ValueError as error:
-            raise ModelError("the model's gateway did not answer with JSON") from error
-        # What is no completion (a proxy's web page, another service) comes back as whatever it was.
-        if not isinstance(cast("object", reply), ChatCompletion):
-            raise ModelError("the model's gateway did not answer with a completion")
-        content = reply.choices[0].message.content if reply.choices else None
-        usage = reply.usage
-        return Completion(
-            answer=parse_answer(content or ""),
-            input_tokens=usage.prompt_tokens if usage else 0,
-            output_tokens=usage.completion_tokens if usage else 0,
-        )
+        return _completion(raw.text)
 
     async def close(self) -> None:
         await self._client.close()
+
+
+class _Message(Frozen):
+    content: str | None = None
+
+
+class _Choice(Frozen):
+    message: _Message
+
+
+class _Usage(Frozen):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Reply(Frozen):
+    """What we need of a chat completion. The library's own type is filled unchecked, so its fields prove nothing."""
+
+    choices: tuple[_Choice, ...] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+def _completion(body: str) -> Completion:
+    try:
+        reply = _Reply.model_validate_json(body)
+    except ValidationError as error:
+        raise ModelError("the model's gateway did not answer with a completion") from error
+    usage = reply.usage or _Usage()
+    return Completion(
+        answer=parse_answer(reply.choices[0].message.content or ""),
+        input_tokens=usage.prompt_tokens or 0,
+        output_tokens=usage.completion_tokens or 0,
+    )

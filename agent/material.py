@@ -21,8 +21,8 @@ def material(state: State) -> str:
     """Everything the model may know of a state, at most `MAX_CHARACTERS` long."""
     shown: list[str] = []
     left = MAX_CHARACTERS
-    # Evidence comes last: of a lot of it some may be left out, but never the incident, nor the tools to ask with.
-    for part in (*_incident(state), *_tools(state.tools), *_conflicts(state), *_evidence(state)):
+    # What matters most comes first: of a lot of evidence some may be left out, but never the tools to ask with.
+    for part in (*_tools(state.tools), *_incident(state), *_conflicts(state), *_evidence(state)):
         if len(part) < left:
             shown.append(part)
             left -= len(part) + 1

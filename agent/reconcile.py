@@ -80,14 +80,6 @@ def live_owner(state: State) -> tuple[str, Known | None, str] | None:
     return None
 
 
-def latest_release(state: State) -> tuple[str, str] | None:
-    """The newest release live systems tell of, as version and evidence id; None when none did."""
-    seen = [(each.released_at, each.version, call.id) for call, each in state.observations if each.kind == "release"]
-    dated = [each for each in seen if each[0] is not None]
-    newest = max(dated, key=lambda each: each[0] or state.incident.opened_at, default=seen[0] if seen else None)
-    return (newest[1], newest[2]) if newest else None
-
-
 def _dependency(consulted: Consulted, service: Known, seen: DependencySeen, call_id: str) -> Conflict | None:
     if not _is(service, seen.client):
         return None

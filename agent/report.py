@@ -9,7 +9,7 @@ from typing import Any, Literal
 from agent import reconcile
 from agent.evidence import Evidence, collect
 from agent.reconcile import Conflict
-from agent.state import CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
+from agent.state import Budget, CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
 from agent.suspects import Suspect, rank
 from connectors.observations import MessageSeen, MetricSeen
 from connectors.tool import ToolCall
@@ -74,7 +74,7 @@ class Check(Frozen):
 
 
 class Spend(Frozen):
-    """What the investigation used. `seconds` is wall time from the first event to the last."""
+    """What the investigation used, of which budget. `seconds` is wall time from the first event to the last."""
 
     model: str = ""
     turns: int = 0
@@ -82,6 +82,7 @@ class Spend(Frozen):
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    budget: Budget = Budget()
 
 
 class Report(Frozen):
@@ -364,6 +365,7 @@ def _spend(state: State) -> Spend:
         tool_calls=len(state.tool_events),
         input_tokens=sum(reply.input_tokens for reply in state.replies),
         output_tokens=sum(reply.output_tokens for reply in state.replies),
+        budget=state.budget,
         seconds=round((events[-1].at - events[0].at).total_seconds() + events[0].seconds, 3) if events else 0.0,
     )
 

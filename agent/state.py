@@ -56,7 +56,7 @@ class Incident(Frozen):
 
 
 class Budget(Frozen):
-    """Limits of one investigation. `seconds` is wall time; the last turn always goes to the report."""
+    """Limits of one investigation. `seconds` is wall time; what is reached ends the asking, never the report."""
 
     turns: int = 4
     calls: int = 24

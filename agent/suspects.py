@@ -100,5 +100,5 @@ def span(duration: timedelta) -> str:
     seconds = duration.total_seconds()
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
+            return f"{seconds // size:.0f} {unit}"
     return f"{seconds:.0f} s"

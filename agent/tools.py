@@ -83,6 +83,7 @@ class World:
     model: Model | None = None
     tool_seconds: float = TOOL_SECONDS
     model_seconds: float = MODEL_SECONDS
+    graph_seconds: float = GRAPH_SECONDS
 
 
 async def perform(world: World, state: State, step: Step) -> Sequence[Event]:
@@ -109,7 +110,7 @@ async def _locate(world: World, state: State) -> Located:
         try:
             return await consult.locate_incident(world.graph, world.embed, state.incident, seconds)
         except GraphUnavailable as error:
-            if seconds() >= GRAPH_SECONDS:
+            if seconds() >= world.graph_seconds:
                 return Located(at=_now(), seconds=seconds(), certainty="unresolved", error=str(error))
             await asyncio.sleep(1)
         except GraphError as error:

@@ -68,10 +68,12 @@ def allows(role: Role, method: str, path: str) -> bool:
 def first_token(data_dir: Path) -> Token:
     """The admin token of an installation that was given none: made once, kept readable by its owner only."""
     path = data_dir / "token"
-    if not path.exists():
+    if not path.exists() or not path.read_text(encoding="utf-8").strip():
         data_dir.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(32), encoding="utf-8")
+        beside = path.with_name(f"token.{secrets.token_hex(4)}")
+        beside.touch(mode=0o600)
+        beside.write_text(secrets.token_urlsafe(32), encoding="utf-8")
+        beside.replace(path)
     return Token(token=SecretStr(path.read_text(encoding="utf-8").strip()), role="admin")
 
 

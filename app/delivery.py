@@ -84,6 +84,8 @@ class Delivery:
             try:
                 await self._put(key, self._default_channel, message, under)
             except ConnectorError as error:
+                if error.recoverable:
+                    raise
                 log.error("post_refused", key=key, error=str(error))
             else:
                 return

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Self
 
 import sqlalchemy as sa
@@ -30,6 +30,8 @@ from connectors.alertmanager import Notification, delivery_key, group_id
 MAX_BATCH = 256
 MAX_WAITING = 10_000
 _MAX_QUARANTINED = 65_536
+LATE_COPY = timedelta(minutes=1)
+"""Alertmanager's replicas wait `--cluster.peer-timeout` (15 s) times their place for one another before each sends."""
 
 log = structlog.get_logger()
 
@@ -148,7 +150,12 @@ class Intake:
 
 
 # Built once: building a statement costs more than running it, and every delivery runs three.
-_TAKEN_BEFORE = sa.select(deliveries.c.incident_id).where(deliveries.c.id == sa.bindparam("delivery"))
+_TAKEN_BEFORE = sa.select(deliveries.c.incident_id, deliveries.c.received_at).where(
+    deliveries.c.id == sa.bindparam("delivery")
+)
+_TAKEN_AGAIN = (
+    deliveries.update().where(deliveries.c.id == sa.bindparam("delivery")).values(received_at=sa.bindparam("now"))
+)
 _OPEN_INCIDENT = (
     sa.select(incidents.c.id, incidents.c.firing, incidents.c.revision)
     .where(
@@ -176,7 +183,10 @@ def take(connection: sa.Connection, tenant: str, notification: Notification) -> 
     earlier = connection.execute(_TAKEN_BEFORE, {"delivery": delivery_id}).first()
     row = connection.execute(_OPEN_INCIDENT, {"in_tenant": tenant, "in_group": group}).first()
     known = OpenIncident(row.id, frozenset(json.loads(row.firing))) if row else None
-    decision = decide(notification, known, earlier is not None, f"inc-{secrets.token_urlsafe(9)}")
+    # A group that goes {A}, {A, B}, {A} says the same thing twice and means it; a replica's late copy comes soon after.
+    shrunk = known is not None and bool(firing_set(notification.alerts))
+    is_copy = earlier is not None and not (shrunk and now - earlier.received_at > LATE_COPY)
+    decision = decide(notification, known, is_copy, f"inc-{secrets.token_urlsafe(9)}")
     if earlier is not None:
         decision = Decision(decision.action, decision.reason, decision.incident_id or earlier.incident_id)
     if decision.action in ("new", "update", "resolved"):
@@ -187,7 +197,9 @@ def take(connection: sa.Connection, tenant: str, notification: Notification) -> 
         else:
             changes = {f"new_{name}": value for name, value in columns.items()}
             connection.execute(_CHANGE_INCIDENT, {**changes, "incident": row.id})
-    if earlier is None and decision.action != "heartbeat":
+    if earlier is not None and decision.action == "update":
+        connection.execute(_TAKEN_AGAIN, {"delivery": delivery_id, "now": now})
+    elif earlier is None and decision.action != "heartbeat":
         kept = {"id": delivery_id, "tenant": tenant, "received_at": now, "incident_id": decision.incident_id}
         connection.execute(_KEEP_DELIVERY, {**kept, "action": decision.action, "reason": decision.reason})
     return Receipt(delivery_id, group, decision)

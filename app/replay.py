@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from agent.loop import investigate
 from agent.planner import plan
-from agent.report import Report, build
+from agent.report import Report, Spend, build
 from agent.state import Event, Incident, State, Step
 
 _EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
@@ -24,20 +24,25 @@ def replay(bundle: dict[str, Any]) -> Report:
     subject = Incident.model_validate(bundle["subject"])
     events = _EVENTS.validate_python(bundle["events"])
     report = Report.model_validate(bundle["report"]) if bundle.get("report") else None
-    return asyncio.run(_replay(State(incident=subject, model=report.spend.model if report else ""), events))
+    spend = report.spend if report else Spend()
+    return asyncio.run(_replay(State(incident=subject, model=spend.model, budget=spend.budget), events))
 
 
 async def _replay(state: State, events: list[Event]) -> Report:
+    moment = events[0].at if events else state.incident.opened_at
+
     async def recorded(state: State, step: Step) -> Sequence[Event]:
+        nonlocal moment
         start = len(state.events)
         count = len(step.calls) if step.kind == "call_tools" else 1
         taken = events[start : start + count]
         if len(taken) < count:
             raise ValueError(f"the journal ends before the step {step.kind}")
+        moment = taken[-1].at
         return taken
 
     async def then() -> datetime:
-        return events[0].at if events else state.incident.opened_at
+        return moment
 
     final, finish = await investigate(state, perform=recorded, plan=plan, now=then)
     return build(final, status="complete", reason=finish.reason)

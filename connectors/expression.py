@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import promql_parser as promql
 
-_MAX_LENGTH = 20_000
-"""Longer expressions are shown as they are: parsing is linear, but nobody reads a graph of them."""
+_MAX_LENGTH = 4_000
+"""Longer expressions are shown as they are: parsing takes longer than their length says, and nobody reads their graph."""
 
 _COMPARISONS = frozenset({"==", "!=", ">", "<", ">=", "<="})
 _SCALAR_FUNCTIONS = frozenset({"scalar", "time", "pi"})

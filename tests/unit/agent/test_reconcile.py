@@ -1,5 +1,3 @@
-from datetime import timedelta
-
 import pytest
 
 from agent import reconcile
@@ -135,13 +133,6 @@ def test_without_live_owners_the_graph_keeps_its_word():
 def test_with_no_team_in_the_graph_any_live_owner_is_news():
     found = reconcile.live_owner(consulted_state(answered("a@a", owners("@acme/payments")), team=None))
     assert found == ("@acme/payments", PAYMENTS, "a@a")
-
-
-def test_the_latest_release_is_the_newest_and_an_undated_one_counts_only_alone():
-    undated, old, new = release("0.9", None), release("1.0", START - timedelta(days=1)), release("1.1")
-    assert reconcile.latest_release(consulted_state(answered("a@a", undated, new, old))) == ("1.1", "a@a")
-    assert reconcile.latest_release(consulted_state(answered("a@a", undated))) == ("0.9", "a@a")
-    assert reconcile.latest_release(consulted_state(answered("a@a", owners("@ann")))) is None
 
 
 def test_a_release_of_the_graph_without_a_version_is_no_known_release():

@@ -353,3 +353,10 @@ def test_the_model_gets_a_handful_of_calls_at_once() -> None:
 
 async def test_to_finish_nothing_is_done(make_world: MakeWorld) -> None:
     assert await perform(make_world(), state(answered("a@a")), Finish(reason="done")) == []
+
+
+async def test_owners_are_kept_as_written(make_world: MakeWorld) -> None:
+    asked = made("owners@s", "get_file_contents", owner="acme", repo="shop")
+    fleet = ScriptedFleet({asked.id: ok(text="* @acme/payments @ann")})
+    event = await one(make_world(fleet=fleet), consulted_state(), CallTools(calls=(asked,)))
+    assert event.observations[0].owners == ("@acme/payments", "@ann")

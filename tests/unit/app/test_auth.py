@@ -4,6 +4,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -76,6 +78,26 @@ def test_a_role_may_only_what_is_listed(method, path, roles):
     assert {role for role in ("webhook", "reader", "agent", "admin") if allows(role, method, path)} == roles
 
 
+def test_the_paths_that_need_no_token_are_these_and_no_other():
+    assert PUBLIC == {"/healthz", "/readyz", "/metrics", "/openapi.json"}
+
+
+@given(
+    st.sampled_from(["webhook", "reader", "agent", "admin"]),
+    st.sampled_from(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", ""]),
+    st.text(max_size=20).map("/".__add__) | st.sampled_from(["//v1/x", "/V1/x", "/webhooks", "/../v1/x", "v1/x"]),
+)
+def test_an_address_outside_what_is_listed_is_closed_to_every_role(role, method, path):
+    if not path.startswith(("/v1/", "/webhooks/")):
+        assert not allows(role, method, path)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize("path", ["/v1/investigations", "/webhooks/alertmanager"])
+def test_a_role_nobody_knows_may_do_nothing(method, path):
+    assert not allows("auditor", method, path)
+
+
 def test_the_first_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path):
     folder = tmp_path / "data"
     made = first_token(folder)
@@ -83,6 +105,11 @@ def test_the_first_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path
     assert len(made.token.get_secret_value()) >= 32
     assert stat.S_IMODE((folder / "token").stat().st_mode) == 0o600
     assert first_token(folder) == made
+
+
+def test_a_token_file_left_empty_by_a_crash_is_written_anew(tmp_path: Path):
+    (tmp_path / "token").touch()
+    assert len(first_token(tmp_path).token.get_secret_value()) >= 32
 
 
 @pytest.fixture

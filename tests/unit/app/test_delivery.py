@@ -184,6 +184,31 @@ async def test_a_channel_that_refuses_for_good_sends_the_message_to_the_default_
     assert count(metrics, "rescued") == 0
 
 
+async def test_a_default_channel_that_fails_for_a_moment_is_tried_again(delivery, channel):
+    channel.refuses = {"#payments"}
+    channel.before.append(failure(recoverable=True))
+    with pytest.raises(ConnectorError):
+        await delivery.put("inc-1", "#payments", FIRING)
+    await delivery.put("inc-1", "#payments", FIRING)
+    assert channel.shown == [("#incidents", "inc-1", "firing", None)]
+
+
+async def test_a_detail_follows_its_parent_to_the_default_channel(delivery, channel):
+    channel.refuses = {"#payments"}
+    await delivery.put("inc-1", "#payments", FIRING)
+    await delivery.put("inc-1:detail", "#payments", DETAIL, under="inc-1")
+    assert channel.shown[1] == ("#incidents", "inc-1:detail", "detail", "1")
+
+
+async def test_a_post_that_surely_did_not_arrive_is_sent_again_without_looking(delivery, channel):
+    channel.before.append(failure(recoverable=True, delivered=False))
+    with pytest.raises(ConnectorError):
+        await delivery.put("inc-1", "#payments", FIRING)
+    channel.searches.append(failure(recoverable=True))
+    await delivery.put("inc-1", "#payments", FIRING)
+    assert channel.shown == [("#payments", "inc-1", "firing", None)]
+
+
 async def test_what_every_channel_refuses_is_kept_in_the_fallback(delivery, channel, fallback, metrics):
     channel.refuses = {"#payments", "#incidents"}
     await delivery.put("inc-1", "#payments", FIRING)

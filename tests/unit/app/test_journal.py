@@ -11,10 +11,12 @@ import sqlalchemy as sa
 from agent.report import build
 from agent.state import Incident
 from app.database import incidents, metadata, open_engine
-from app.journal import Journal
+from app.journal import SETTLE, Journal
 from app.webhook import facts_to_json
 from connectors.observations import ReleaseSeen
 from tests.unit.agent.scene import ALERT, INCIDENT, OPENED, START, answered, consulted, equipped, failed, located, state
+
+LATER = datetime(2027, 1, 1, tzinfo=UTC)
 
 EVENTS = (
     located(),
@@ -139,18 +141,28 @@ def test_the_first_revision_is_never_skipped_and_of_the_later_ones_the_last_says
     engine: sa.Engine, journal: Journal, revision: int, queued: int, expected: list[int]
 ) -> None:
     keep_incident(engine, revision=revision, queued_revision=queued)
-    assert journal.unqueued() == [(INCIDENT.id, each) for each in expected]
+    assert journal.unqueued(LATER)[0] == [(INCIDENT.id, each) for each in expected]
 
 
 def test_a_revision_once_queued_is_not_queued_again_and_never_goes_back(engine: sa.Engine, journal: Journal) -> None:
     keep_incident(engine, revision=5)
     journal.queued(INCIDENT.id, 5)
     journal.queued(INCIDENT.id, 2)
-    assert journal.unqueued() == []
+    assert journal.unqueued(LATER)[0] == []
+
+
+def test_a_new_incident_is_due_at_once_and_a_later_change_when_it_has_settled(
+    engine: sa.Engine, journal: Journal
+) -> None:
+    moment = datetime(2026, 3, 2, 3, tzinfo=UTC)
+    keep_incident(engine, id="inc-new", updated_at=moment)
+    keep_incident(engine, id="inc-changed", updated_at=moment, revision=3, queued_revision=1)
+    assert journal.unqueued(moment) == ([("inc-new", 1)], True)
+    assert set(journal.unqueued(moment + SETTLE)[0]) == {("inc-new", 1), ("inc-changed", 3)}
 
 
 def test_what_has_waited_longest_is_queued_first(engine: sa.Engine, journal: Journal) -> None:
     for number in range(3):
         moment = datetime(2026, 3, 2, 3 - number, tzinfo=UTC)
         keep_incident(engine, id=f"inc-{number}", updated_at=moment)
-    assert journal.unqueued() == [("inc-2", 1), ("inc-1", 1), ("inc-0", 1)]
+    assert journal.unqueued(LATER)[0] == [("inc-2", 1), ("inc-1", 1), ("inc-0", 1)]
