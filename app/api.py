@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from app.errors import AppError
 from app.journal import EVENT, Kept, bundle
 
 STREAM_POLL_SECONDS = 0.2
+_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 router = APIRouter()
 
@@ -96,7 +98,9 @@ async def investigation_journal(investigation_id: str, request: Request) -> Any:
 
 async def _kept(request: Request, investigation_id: str) -> Kept:
     tenant = cast("Caller", request.state.caller).tenant
-    kept = await asyncio.to_thread(request.app.state.resources.journal.investigation, investigation_id, tenant)
+    kept = None
+    if _ID.fullmatch(investigation_id):
+        kept = await asyncio.to_thread(request.app.state.resources.journal.investigation, investigation_id, tenant)
     if kept is None:
         raise AppError(
             404, "unknown_investigation", f"There is no investigation {investigation_id!r}; use the id you were given."

@@ -27,7 +27,7 @@ _ALLOWED: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("POST", "/v1/investigations", frozenset({"reader", "agent", "admin"})),
     ("*", "/v1/", frozenset({"admin"})),
 )
-"""Method, start of the path, roles: the first line that fits decides; no line means no."""
+"""Method, path (or its start, where it ends in a slash), roles: the first line that fits decides; no line means no."""
 
 
 class Caller(NamedTuple):
@@ -59,8 +59,9 @@ def _presented(authorization: str) -> str:
 
 def allows(role: Role, method: str, path: str) -> bool:
     method = "GET" if method == "HEAD" else method
-    for rule_method, start, roles in _ALLOWED:
-        if rule_method in ("*", method) and path.startswith(start):
+    for rule_method, rule, roles in _ALLOWED:
+        fits = path.startswith(rule) if rule.endswith("/") else path == rule
+        if rule_method in ("*", method) and fits:
             return role in roles
     return False
 

@@ -132,12 +132,18 @@ class Intake:
                 waiting.answer.set_exception(unavailable("The incident database"))
 
     def _commit(self, batch: list[_Waiting]) -> list[Receipt]:
-        """The whole batch in one transaction; when another replica was quicker with one of them, one by one."""
+        """The whole batch in one transaction; when another replica was quicker with one of them, one by one.
+
+        Groups are locked in one order on every replica, else two that see them in opposite order wait for each other;
+        within a group the order of arrival stays.
+        """
+        order = sorted(range(len(batch)), key=lambda at: group_id(batch[at].tenant, batch[at].notification))
         try:
             with self._engine.begin() as connection:
-                return [take(connection, each.tenant, each.notification) for each in batch]
+                taken = {at: take(connection, batch[at].tenant, batch[at].notification) for at in order}
         except IntegrityError:
-            return [self._commit_one(each) for each in batch]
+            taken = {at: self._commit_one(batch[at]) for at in order}
+        return [taken[at] for at in range(len(batch))]
 
     def _commit_one(self, waiting: _Waiting) -> Receipt:
         try:

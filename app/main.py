@@ -272,7 +272,9 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
         404: f"There is nothing at {request.url.path}; see /openapi.json for what there is.",
         405: f"{request.method} is not for {request.url.path}; see /openapi.json.",
     }
-    return error_response(AppError(error.status_code, "not_found", messages.get(error.status_code, str(error.detail))))
+    codes = {404: "not_found", 405: "method_not_allowed"}
+    code = codes.get(error.status_code, "refused")
+    return error_response(AppError(error.status_code, code, messages.get(error.status_code, str(error.detail))))
 
 
 async def _bug(request: Request, error: Exception) -> JSONResponse:

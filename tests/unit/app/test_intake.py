@@ -174,7 +174,6 @@ async def test_two_replicas_that_race_open_one_incident_a_group_and_lose_nothing
     assert sorted(row.id for row in rows(engine, incidents)) == sorted(opened)
 
 
-@pytest.mark.xfail(reason="batches lock groups as they arrive, so two replicas on PostgreSQL deadlock and answer 503")
 async def test_the_groups_of_a_batch_are_locked_in_one_order_whatever_order_they_came_in(engine: sa.Engine):
     async def opened(names: list[str]) -> list[str]:
         """The groups in the order their incidents were opened, each known by its alert's title."""
