@@ -1,5 +1,5 @@
 # demo: the main job on this machine   test: every test, with its servers   check: lint, types, import rules
-# bench, evals: measurements. Pass arguments as ARGS=..., for example: make demo ARGS=--once
+# bench: measurements. Pass arguments as ARGS=..., for example: make demo ARGS=--once
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -16,7 +16,7 @@ PYTHON := $(or $(shell command -v python3.11),$(shell command -v python3))
 SYNC := $(UV) sync --frozen --inexact --quiet
 export UV
 
-.PHONY: help demo test check bench evals servers environment
+.PHONY: help demo test check bench servers environment
 
 help:
 	@sed -n 's/^# //p' Makefile | head -n 2
@@ -54,5 +54,3 @@ check: environment
 bench: environment
 	@$(UV) run --frozen python -m bench $(ARGS)
 
-evals: environment
-	@$(UV) run --frozen python -m evals $(ARGS)

@@ -25,8 +25,8 @@ _AROUND = (
     EdgeType.HAS_RUNBOOK,
     EdgeType.DOCUMENTED_IN,
     EdgeType.INTRODUCED_BY,
-    EdgeType.AFFECTED,
 )
+_WHO_AND_HOW = (EdgeType.OWNED_BY, EdgeType.HAS_RUNBOOK)
 
 
 async def locate_incident(store: GraphStore, embed: Embed, incident: Incident, elapsed: Elapsed) -> Located:
@@ -64,10 +64,14 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
         return Consulted(at=datetime.now(UTC), seconds=elapsed())
     needs = await suppliers(store, tenant, service_id, hops=HOPS, cap=CAP)
     hurts = await blast_radius(store, tenant, service_id, hops=BLAST_HOPS, cap=CAP)
+    near = [member.node.id for member in needs.members]
     edges = await store.edges(tenant, [service_id], _AROUND, Direction.BOTH, MAX_EDGES)
-    nodes = await store.nodes(tenant, {service_id, *(edge.other_end(service_id) for edge in edges)})
+    edges += await store.edges(tenant, [service_id], [EdgeType.AFFECTED], Direction.IN, MAX_EDGES)
+    theirs = await store.edges(tenant, near, _WHO_AND_HOW, Direction.OUT, MAX_EDGES) if near else []
+    ends = {*(edge.other_end(service_id) for edge in edges), *(edge.target for edge in theirs)}
+    nodes = await store.nodes(tenant, {service_id, *ends})
     service = nodes.get(service_id)
-    troubles = await _open_incidents(store, tenant, [member.node.id for member in needs.members])
+    troubles = await _open_incidents(store, tenant, near)
     teams = await store.list_nodes(tenant, [Label.TEAM], limit=MAX_TEAMS)
     around = _neighbours(edges, nodes, service_id)
     owners = around(EdgeType.OWNED_BY)
@@ -77,9 +81,10 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
         service=_known(service) if service else None,
         team=owners[0] if owners else None,
         teams=tuple(_known(team) for team in teams.nodes),
-        dependencies=tuple(_member(each) for each in needs.members),
+        dependencies=tuple(_supplier(each, theirs, nodes) for each in needs.members),
         dependents=tuple(_member(each) for each in hurts.members),
         truncated=hurts.truncated,
+        suppliers_truncated=needs.truncated,
         runbooks=around(EdgeType.HAS_RUNBOOK),
         documents=around(EdgeType.DOCUMENTED_IN),
         releases=_newest_first(around(EdgeType.INTRODUCED_BY), "released_at"),
@@ -122,6 +127,19 @@ def _candidate(candidate: Candidate) -> CandidateService:
         reasons=candidate.reasons,
         parts=candidate.parts,
     )
+
+
+def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -> Known:
+    """A supplier with its owner and its runbooks: the fix may be theirs."""
+    known = _member(member)
+    ends = [(edge.type, nodes[edge.target]) for edge in edges if edge.source == known.id and edge.target in nodes]
+    owner = next((node for kind, node in ends if kind is EdgeType.OWNED_BY), None)
+    runbooks = tuple(
+        str(node.properties.get("path") or node.properties.get("url") or node.name)
+        for kind, node in ends
+        if kind is EdgeType.HAS_RUNBOOK
+    )
+    return known.model_copy(update={"owner": owner.name if owner else "", "runbooks": runbooks})
 
 
 def _member(member: Member) -> Known:

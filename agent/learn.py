@@ -25,8 +25,10 @@ async def learn(graph: GraphStore, incident: Incident, report: Report, resolved_
 
 def facts_of(incident: Incident, report: Report, resolved_at: datetime | None) -> Facts:
     """The incident as facts. Only a service that was resolved with certainty is said to be affected."""
-    name = f"{report.title} ({incident.id})"
+    # Named by its id: a title changes while alerts come and go, and another name would be another incident.
+    name = incident.id
     properties: dict[str, PropertyValue] = {
+        "title": report.title,
         "started_at": incident.started_at.isoformat(),
         "status": "resolved" if resolved_at else "open",
         "severity": next((alert.labels["severity"] for alert in incident.alerts if "severity" in alert.labels), ""),

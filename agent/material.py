@@ -10,7 +10,6 @@ from agent import reconcile
 from agent.evidence import collect
 from agent.redact import redact, redact_values
 from agent.state import State
-from connectors.tool import ToolSpec
 
 MAX_CHARACTERS = 48_000
 _MAX_DESCRIPTION = 200
@@ -22,7 +21,7 @@ def material(state: State) -> str:
     shown: list[str] = []
     left = MAX_CHARACTERS
     # What matters most comes first: of a lot of evidence some may be left out, but never the tools to ask with.
-    for part in (*_tools(state.tools), *_incident(state), *_conflicts(state), *_evidence(state)):
+    for part in (*_tools(state), *_incident(state), *_conflicts(state), *_evidence(state)):
         if len(part) < left:
             shown.append(part)
             left -= len(part) + 1
@@ -71,8 +70,11 @@ def _conflicts(state: State) -> Iterator[str]:
         yield fenced("conflict", f"{conflict.subject}, {conflict.fact}: graph {conflict.graph}; live {conflict.live}")
 
 
-def _tools(tools: tuple[ToolSpec, ...]) -> Iterator[str]:
+def _tools(state: State) -> Iterator[str]:
+    if len(state.replies) + 1 >= state.budget.turns:
+        yield "This is your last turn: ask for no tool, give your verdict and claims."
+        return
     yield "Tools:"
-    for spec in tools[:40]:
+    for spec in state.tools[:40]:
         properties = ", ".join(str(name) for name in spec.input_schema.get("properties", {}))
         yield fenced(f"{spec.server}/{spec.name}", f"({properties}) {spec.description[:_MAX_DESCRIPTION]}")

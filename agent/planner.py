@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.state import Consulted, State
+from agent.state import Consulted, State, ToolAnswered, ToolFailed
 from connectors import confluence, github, prometheus, slack_history
 from connectors.expression import without_comparison
 from connectors.reading import Read
@@ -15,6 +15,8 @@ from connectors.tool import ToolCall
 
 MAX_EXPRESSIONS = 3
 MAX_SERVERS_A_READ = 3
+OWNERS = "owners"
+"""Start of the ids of the CODEOWNERS reads: one that finds no file sends the plan to the file's next place."""
 
 
 def plan(state: State) -> tuple[ToolCall, ...]:
@@ -55,6 +57,7 @@ def _reads(state: State, consulted: Consulted) -> Iterator[tuple[str, Read, str]
         return
     yield "service-graph", prometheus.service_graph(service.names), f"what {service.name} calls, by its traces"
     yield from _repository_reads(service.text("repo"), service.name)
+    yield from _codeowners_reads(state, service.text("repo"), service.name)
     team = consulted.team
     if team and team.text("oncall_channel"):
         channel = team.text("oncall_channel")
@@ -66,8 +69,26 @@ def _repository_reads(repo: str, service: str) -> Iterator[tuple[str, Read, str]
     reads = (
         ("latest-release", github.latest_release(repo), f"the latest release of {service}"),
         ("changes", github.recent_changes(repo), f"changes merged into {service}"),
-        ("owners", github.codeowners(repo), f"who owns the code of {service}"),
     )
     for key, read, purpose in reads:
         if read is not None:
             yield key, read, purpose
+
+
+def _codeowners_reads(state: State, repo: str, service: str) -> Iterator[tuple[str, Read, str]]:
+    """The places of a CODEOWNERS file in GitHub's order, each only once the one before it had none."""
+    missed = {event.call.id.partition("@")[0] for event in state.tool_events if is_miss(event)}
+    for number, path in enumerate(github.CODEOWNERS_PATHS, start=1):
+        read = github.codeowners(repo, path)
+        if read is not None:
+            yield f"{OWNERS}-{number}", read, f"who owns the code of {service}, by {path}"
+        if f"{OWNERS}-{number}" not in missed:
+            return
+
+
+def is_miss(event: ToolAnswered | ToolFailed) -> bool:
+    """Whether a read failed only because there is no such file, which is an answer and no gap."""
+    if not isinstance(event, ToolFailed) or not event.call.id.startswith(OWNERS):
+        return False
+    said = event.error.lower()
+    return "404" in said or "not found" in said or "no such file" in said

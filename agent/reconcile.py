@@ -6,6 +6,7 @@ Pure. Which connector may overrule which fact is the table below; chat and wiki 
 from __future__ import annotations
 
 from agent.state import Consulted, Frozen, Known, State
+from connectors import github
 from connectors.observations import DependencySeen, OwnersSeen, ReleaseSeen
 from graphrag.identity import name_key
 
@@ -70,10 +71,10 @@ def live_owner(state: State) -> tuple[str, Known | None, str] | None:
     """Who CODEOWNERS names where that differs from the graph: as written, the graph's team of that name if there is
     one, and the evidence id."""
     consulted = state.consulted
-    if consulted is None:
+    if consulted is None or consulted.service is None:
         return None
     for call, seen in state.observations:
-        if isinstance(seen, OwnersSeen) and seen.owners and not _owned_as_known(consulted, seen):
+        if isinstance(seen, OwnersSeen) and _owner(consulted, consulted.service, seen, call.id):
             name = _team_name(seen.owners[0])
             team = next((each for each in consulted.teams if name_key(name) in map(name_key, each.names)), None)
             return seen.owners[0], team, call.id
@@ -96,6 +97,8 @@ def _dependency(consulted: Consulted, service: Known, seen: DependencySeen, call
 
 
 def _release(consulted: Consulted, service: Known, seen: ReleaseSeen, call_id: str) -> Conflict | None:
+    if not same_repository(service, seen.repo):
+        return None
     known = consulted.releases[0] if consulted.releases else None
     version = known.text("version") if known else ""
     if _same_version(version, seen.version):
@@ -110,7 +113,7 @@ def _release(consulted: Consulted, service: Known, seen: ReleaseSeen, call_id: s
 
 
 def _owner(consulted: Consulted, service: Known, seen: OwnersSeen, call_id: str) -> Conflict | None:
-    if not seen.owners or _owned_as_known(consulted, seen):
+    if not seen.owners or _owned_as_known(consulted, seen) or not same_repository(service, seen.repo):
         return None
     return Conflict(
         subject=service.name,
@@ -131,6 +134,12 @@ def _owned_as_known(consulted: Consulted, seen: OwnersSeen) -> bool:
 def _team_name(owner: str) -> str:
     """`@org/payments` names the team `payments`; a person (`@someone`) stays as written without the sign."""
     return owner.rpartition("/")[2].lstrip("@")
+
+
+def same_repository(service: Known, repo: str) -> bool:
+    """Whether an observation is about the service's own repository: a model may look at others too."""
+    own, other = github.repository(service.text("repo")), github.repository(repo)
+    return own is not None and other is not None and tuple(map(str.lower, own)) == tuple(map(str.lower, other))
 
 
 def _same_version(one: str, other: str) -> bool:

@@ -21,7 +21,7 @@ _SECRETS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BEARER = re.compile(r"\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
-_USERINFO = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@:]*:[^\s/@]+@", re.IGNORECASE)
+_USERINFO = re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://)[^\s/@:]{0,300}:[^\s/@]{1,300}@", re.IGNORECASE)
 _SECRET_NAME = r"(?:password|passwd|pwd|secret|api[_-]?key|access[_-]?key|token|credential)s?"
 _NAMED = re.compile(
     rf"""({_SECRET_NAME}["']?\s*[=:]\s*)(?!\[redacted\])("[^"]+"|'[^']+'|[^\s,;&"'}})\]]+)""", re.IGNORECASE

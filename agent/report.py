@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from agent import reconcile
 from agent.evidence import Evidence, collect
+from agent.planner import is_miss
 from agent.reconcile import Conflict
 from agent.state import Budget, CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
 from agent.suspects import Suspect, rank
@@ -36,12 +37,15 @@ class Owner(Frozen):
 
 
 class RelatedService(Frozen):
-    """A service on the way to or from the failing one. `source` is `graph` or `live`."""
+    """A service on the way to or from the failing one. `source` is `graph` or `live`; suppliers from the graph come
+    with their owner and the paths of their runbooks."""
 
     name: str
     hops: int
     path: tuple[str, ...] = ()
     source: str = "graph"
+    owner: str | None = None
+    runbooks: tuple[str, ...] = ()
 
 
 class BlastRadius(Frozen):
@@ -184,7 +188,9 @@ def _dependencies(state: State) -> tuple[RelatedService, ...]:
 
 
 def _related(known: Known) -> RelatedService:
-    return RelatedService(name=known.name, hops=known.hops, path=known.path)
+    return RelatedService(
+        name=known.name, hops=known.hops, path=known.path, owner=known.owner or None, runbooks=known.runbooks
+    )
 
 
 def _blast_radius(state: State) -> BlastRadius:
@@ -313,7 +319,7 @@ def _checked(state: State) -> tuple[Check, ...]:
                 empty = not event.observations and _typed(event.call.id)
                 result, detail = ("empty" if empty else "found"), ""
             case ToolFailed():
-                result, detail = "could not be checked", event.error
+                result, detail = ("empty" if is_miss(event) else "could not be checked"), event.error
         checks.append(Check(source=event.call.server, purpose=event.call.purpose, result=result, detail=detail))
     return tuple(checks)
 
@@ -328,7 +334,7 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
     gaps += [
         f"{event.call.server} did not tell {event.call.purpose}: {event.error}"
         for event in state.tool_events
-        if isinstance(event, ToolFailed)
+        if isinstance(event, ToolFailed) and not is_miss(event)
     ]
     consulted = state.consulted
     if consulted and consulted.error:
@@ -337,6 +343,8 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
         gaps += _unknown_facts(consulted.service.name, consulted.team, bool(_runbooks(state)), _owner(state))
     if consulted and consulted.truncated:
         gaps.append("The blast radius was cut off at its cap: there are more services than shown.")
+    if consulted and consulted.suppliers_truncated:
+        gaps.append("The list of suppliers was cut off at its cap: there are more than shown.")
     if state.equipped and not state.tools and not state.unreachable:
         gaps.append("No live system was asked: no MCP server is configured. All of this is the graph's word.")
     if state.model_failure:
@@ -373,7 +381,3 @@ def _spend(state: State) -> Spend:
 def number(value: float) -> str:
     """A measured value in at most four significant digits, without an exponent where a person expects none."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def to_json(report: Report) -> dict[str, Any]:
-    return report.model_dump(mode="json")

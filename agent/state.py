@@ -68,7 +68,8 @@ class Budget(Frozen):
 
 
 class Known(Frozen):
-    """An entity of the graph and how surely it is known. `path` names the way to it from the service, ends included."""
+    """An entity of the graph and how surely it is known. `path` names the way to it from the service, ends included;
+    `owner` and `runbooks` are read for suppliers."""
 
     id: str
     label: str
@@ -76,6 +77,8 @@ class Known(Frozen):
     summary: str = ""
     hops: int = 0
     path: tuple[str, ...] = ()
+    owner: str = ""
+    runbooks: tuple[str, ...] = ()
     properties: Mapping[str, str | int | float | bool | tuple[str, ...]] = {}
     last_seen: datetime | None = None
     confirmations: int = 1
@@ -140,6 +143,7 @@ class Consulted(_Event):
     dependencies: tuple[Known, ...] = ()
     dependents: tuple[Known, ...] = ()
     truncated: bool = False
+    suppliers_truncated: bool = False
     runbooks: tuple[Known, ...] = ()
     documents: tuple[Known, ...] = ()
     releases: tuple[Known, ...] = ()
@@ -296,9 +300,9 @@ Plan = Callable[[State], tuple[ToolCall, ...]]
 def next_step(state: State, now: datetime, plan: Plan) -> Step:
     """Decide the next step; act on nothing.
 
-    The graph is always consulted before anything can finish. The plan's reads come first, with or without a model:
-    they cost little and they are what the report stands on. A model, when there is one, then reads and may ask for
-    more; when it fails, what the plan gathered finishes the job.
+    The graph is always consulted before anything can finish. The plan's reads come first, with or without a model and
+    whatever time a restart has cost: they take little and they are what the report stands on. A model, when there is
+    one, then reads and may ask for more; when it fails, what the plan gathered finishes the job.
     """
     located = state.located
     if located is None:
@@ -307,28 +311,26 @@ def next_step(state: State, now: datetime, plan: Plan) -> Step:
         return Consult(service_id=located.service.id if located.service else None)
     if state.equipped is None:
         return Equip()
-    spent = _spent(state, now)
-    if spent:
-        return Finish(reason=spent)
     planned = _unmade(state, plan(state))
     if planned:
         return CallTools(calls=planned)
-    return _with_the_model(state)
+    return _with_the_model(state, now)
 
 
-def _with_the_model(state: State) -> Step:
-    """The plan is done: what the model, if there is one, is for."""
+def _with_the_model(state: State, now: datetime) -> Step:
+    """The plan is done: what the model, if there is one, is for, as far as the budget reaches."""
     if not state.model:
         return Finish(reason="the plan is done; no model is configured")
     if state.model_failure:
         return Finish(reason="the plan is done; the model failed")
     reply = state.replies[-1] if state.replies else None
-    if reply is None:
-        return AskModel()
-    wanted = _unmade(state, reply.calls)
-    if wanted:
-        return CallTools(calls=wanted)
-    return AskModel() if reply.calls else Finish(reason="the model has what it needs")
+    if reply and not reply.calls:
+        return Finish(reason="the model has what it needs")
+    spent = _spent(state, now)
+    if spent:
+        return Finish(reason=spent)
+    wanted = _unmade(state, reply.calls) if reply else ()
+    return CallTools(calls=wanted) if wanted else AskModel()
 
 
 def _unmade(state: State, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:

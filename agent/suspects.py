@@ -42,10 +42,15 @@ def rank(state: State) -> tuple[Suspect, ...]:
 def _changes(state: State) -> Iterator[Suspect]:
     """Releases and merges of the service shortly before the start, live ones and those the graph knows."""
     start = state.incident.started_at
+    service = state.consulted.service if state.consulted else None
     for call, seen in state.observations:
+        if not isinstance(seen, ReleaseSeen | ChangeSeen) or not service:
+            continue
+        if not reconcile.same_repository(service, seen.repo):
+            continue
         if isinstance(seen, ReleaseSeen):
             yield from _change(f"release {seen.version}", "release", seen.released_at, start, call.id)
-        elif isinstance(seen, ChangeSeen):
+        else:
             yield from _change(f"{seen.reference} {seen.title}".strip(), "change", seen.merged_at, start, call.id)
     for known in state.consulted.releases if state.consulted else ():
         released = time_of(known.text("released_at"))
@@ -90,7 +95,7 @@ def _troubled_suppliers(state: State) -> Iterator[Suspect]:
                 name=supplier.name,
                 kind="service",
                 score=0.6,
-                reasons=(f"a supplier with an open incident of its own, {incident.name}",),
+                reasons=(f"a supplier with an open incident of its own, {incident.text('title') or incident.name}",),
                 evidence=(incident.id, supplier.id),
             )
 

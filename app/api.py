@@ -60,14 +60,14 @@ async def investigate(
     """Run an investigation: the same loop as for an alert. Waits for the report, or answers at once with
     `Prefer: respond-async`, or streams its events with `Accept: text/event-stream`."""
     resources = request.app.state.resources
-    question = redact(ask.question.strip())
+    question, service = redact(ask.question.strip()), redact(ask.service.strip())
     subject = Incident(
         id=f"inv-{secrets.token_urlsafe(9)}",
         tenant=cast("Caller", request.state.caller).tenant,
         opened_at=datetime.now(UTC),
-        title=question[:300] or ask.service.strip(),
+        title=(question or service)[:300],
         question=question,
-        service=ask.service.strip(),
+        service=service,
     )
     running = await resources.incidents.start(subject)
     if "respond-async" in prefer.lower():

@@ -16,6 +16,9 @@ from app.metrics import Metrics
 from connectors.errors import ConnectorError
 from connectors.slack import Message, Posted, Sink
 
+MAX_PAUSE = 60.0
+"""Longest wait, in seconds, that a sink's own word (Retry-After) makes us add to the step's back-off."""
+
 log = structlog.get_logger()
 
 
@@ -40,6 +43,7 @@ class Delivery:
             self._metrics.posts.labels("failed").inc()
             if error.recoverable:
                 log.warning("post_failed", key=key, error=str(error))
+                await asyncio.sleep(min(getattr(error, "retry_after", 0.0) or 0.0, MAX_PAUSE))
                 raise
             log.error("post_refused", key=key, error=str(error))
             await self._rescue(key, channel, message, under)
@@ -51,6 +55,10 @@ class Delivery:
 
     async def _put(self, key: str, channel: str, message: Message, under: str | None) -> None:
         thread = await asyncio.to_thread(self._posted, under) if under else None
+        if under and thread is None:
+            # Without its parent it would stand in the channel as a second one.
+            await self.rescue(key, channel, message)
+            return
         posted, wanted = await asyncio.to_thread(self._intend, key, channel)
         if posted is None and wanted is not None:
             posted = await self._look_for(key, thread.channel if thread else wanted, thread)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+import httpx
 import openai
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -31,7 +32,7 @@ async def examine(settings: Settings) -> list[Finding]:
     """One finding a part, in the order an alert meets them."""
     findings = [_tokens(settings), await asyncio.to_thread(_database, settings), *await _graph(settings)]
     findings += await _mcp(settings)
-    findings += [await _slack(settings), await _model(settings)]
+    findings += [await _slack(settings), await _model(settings), await _opik(settings)]
     return findings
 
 
@@ -118,10 +119,13 @@ async def _slack(settings: Settings) -> Finding:
             "slack", True, "no token set; reports go to the console and to files. Set INCIDENT_GRAPH_SLACK_TOKEN."
         )
     try:
-        team = await SlackSink(token, settings.slack_base_url).check()
+        sink = SlackSink(token, settings.slack_base_url)
+        team = await sink.check()
+        # Looking for a message needs the channel, the app in it and the scopes that finding again needs.
+        await sink.find(settings.slack_default_channel, "doctor")
     except ConnectorError as error:
-        return Finding("slack", False, str(error))
-    return Finding("slack", True, f"the token is good for {team}; default channel {settings.slack_default_channel}.")
+        return Finding("slack", False, f"{error} (default channel {settings.slack_default_channel})")
+    return Finding("slack", True, f"the token is good for {team}; {settings.slack_default_channel} can be read.")
 
 
 async def _model(settings: Settings) -> Finding:
@@ -148,3 +152,18 @@ async def _model(settings: Settings) -> Finding:
     finally:
         await client.close()
     return Finding("model", True, f"{settings.model_name} answers.")
+
+
+async def _opik(settings: Settings) -> Finding:
+    if not settings.opik_url:
+        return Finding("opik", True, "none set; nothing is traced.")
+    try:
+        async with httpx.AsyncClient(timeout=SECONDS) as client:
+            answer = await client.get(f"{settings.opik_url.rstrip('/')}/is-alive/ping")
+    except httpx.HTTPError as error:
+        text = f"{settings.opik_url} does not answer ({type(error).__name__}); check INCIDENT_GRAPH_OPIK_URL."
+        return Finding("opik", False, text)
+    if answer.status_code >= 400:
+        text = f"{settings.opik_url} answers {answer.status_code}; it must be Opik's API address, such as …/api."
+        return Finding("opik", False, text)
+    return Finding("opik", True, f"{settings.opik_url} answers.")

@@ -159,8 +159,8 @@ class Incidents:
             await self._investigate(kept.subject, first_card=False)
 
     async def _investigate(self, subject: Incident, *, first_card: bool) -> None:
-        model = await _step("model", self._model_name)  # recorded, so that a replay decides alike
-        state = State(incident=subject, budget=self._budget, model=model)
+        # Recorded, so that a replay decides alike even where the settings have changed meanwhile.
+        state = State.model_validate_json(await _step("begin", self._begin, subject))
 
         async def perform_durably(state: State, step: Step) -> Sequence[Event]:
             events = _EVENTS.validate_json(await _step(step.kind, self._perform, state, step))
@@ -185,8 +185,9 @@ class Incidents:
         self._journal.begin(subject)
         return subject.model_dump_json()
 
-    def _model_name(self) -> str:
-        return self._world.model.name if self._world.model else ""
+    def _begin(self, subject: Incident) -> str:
+        model = self._world.model.name if self._world.model else ""
+        return State(incident=subject, budget=self._budget, model=model).model_dump_json()
 
     async def _perform(self, state: State, step: Step) -> str:
         events = list(await perform(self._world, state, step))
@@ -207,8 +208,9 @@ class Incidents:
             log.info("first_card_late", incident=report.id)
 
     async def _save(self, investigation_id: str, state: State, reason: str, failed: bool) -> None:
-        events = await asyncio.to_thread(self._journal.events, investigation_id)
-        state = state.model_copy(update={"events": tuple(events)})
+        if failed:  # what was found before the bug is in the journal only
+            events = await asyncio.to_thread(self._journal.events, investigation_id)
+            state = state.model_copy(update={"events": tuple(events)})
         report = build(state, status="complete", reason=reason)
         if failed:
             report = report.model_copy(

@@ -113,18 +113,27 @@ class Intake:
                 batch.append(self._waiting.get_nowait())
             try:
                 receipts = await loop.run_in_executor(self._writer, self._commit, batch)
-            except SQLAlchemyError as error:
-                log.error("intake_failed", error=type(error).__name__, waiting=len(batch))
-                self._fail(batch)
-                continue
             except asyncio.CancelledError:
                 self._fail(batch)
                 raise
+            except Exception as error:
+                # One that cannot be kept must not cost the others, and nothing may end this task.
+                log.error("intake_failed", error=type(error).__name__, waiting=len(batch))
+                receipts = [await self._alone(each) for each in batch]
             for waiting, receipt in zip(batch, receipts, strict=True):
-                if not waiting.answer.done():
+                if receipt is not None and not waiting.answer.done():
                     waiting.answer.set_result(receipt)
-            if any(receipt.decision.action in ("new", "update", "resolved") for receipt in receipts):
+            if any(receipt and receipt.decision.action in ("new", "update", "resolved") for receipt in receipts):
                 self._changed()
+
+    async def _alone(self, waiting: _Waiting) -> Receipt | None:
+        """Commit one of a batch that failed; its own failure is answered 503, so that the sender tries again."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._writer, self._commit_one, waiting)
+        except Exception as error:
+            log.error("delivery_not_kept", error=type(error).__name__)
+            self._fail([waiting])
+            return None
 
     def _fail(self, batch: list[_Waiting]) -> None:
         for waiting in batch:
@@ -189,9 +198,9 @@ def take(connection: sa.Connection, tenant: str, notification: Notification) -> 
     earlier = connection.execute(_TAKEN_BEFORE, {"delivery": delivery_id}).first()
     row = connection.execute(_OPEN_INCIDENT, {"in_tenant": tenant, "in_group": group}).first()
     known = OpenIncident(row.id, frozenset(json.loads(row.firing))) if row else None
-    # A group that goes {A}, {A, B}, {A} says the same thing twice and means it; a replica's late copy comes soon after.
-    shrunk = known is not None and bool(firing_set(notification.alerts))
-    is_copy = earlier is not None and not (shrunk and now - earlier.received_at > LATE_COPY)
+    # The same news may be meant twice: a group that goes {A}, {A, B}, {A}; an alert that fires again and whose sender
+    # tells no new start. A replica's copy comes soon after the first, so only what is recent is one.
+    is_copy = earlier is not None and now - earlier.received_at <= LATE_COPY
     decision = decide(notification, known, is_copy, f"inc-{secrets.token_urlsafe(9)}")
     if earlier is not None:
         decision = Decision(decision.action, decision.reason, decision.incident_id or earlier.incident_id)
@@ -203,7 +212,7 @@ def take(connection: sa.Connection, tenant: str, notification: Notification) -> 
         else:
             changes = {f"new_{name}": value for name, value in columns.items()}
             connection.execute(_CHANGE_INCIDENT, {**changes, "incident": row.id})
-    if earlier is not None and decision.action == "update":
+    if earlier is not None and decision.action in ("new", "update", "resolved"):
         connection.execute(_TAKEN_AGAIN, {"delivery": delivery_id, "now": now})
     elif earlier is None and decision.action != "heartbeat":
         kept = {"id": delivery_id, "tenant": tenant, "received_at": now, "incident_id": decision.incident_id}

@@ -76,7 +76,10 @@ class Journal:
         ]
         with self._engine.begin() as connection:
             connection.execute(
-                journal.delete().where(journal.c.investigation_id == investigation_id, journal.c.ordinal >= first)
+                journal.delete().where(
+                    journal.c.investigation_id == investigation_id,
+                    journal.c.ordinal.between(first, first + len(rows) - 1),
+                )
             )
             connection.execute(journal.insert(), rows)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +45,7 @@ from graphrag.store import GraphStore
 
 SWEEP_SECONDS = 5.0
 """How often changes without a workflow are looked for: after a crash, or when the database was away."""
+STOP_SECONDS = 10
 
 log = structlog.get_logger()
 
@@ -63,7 +66,7 @@ class Resources:
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The service for these settings. Nothing is opened before the lifespan starts."""
+    """The service for these settings. Before the lifespan starts nothing is opened but the file of the first token."""
     tokens = settings.tokens or (first_token(settings.data_dir),)
     app = FastAPI(
         title="incident-graph",
@@ -192,17 +195,19 @@ async def _start_work(settings: Settings, engine: Engine, incidents: Incidents, 
         "log_level": "WARNING",
         "enable_otlp": False,
     }
+    keeper = Replicas(engine, replica_id, alone=settings.app_database.startswith("sqlite"))
+    stack.callback(keeper.leave)  # the last thing: before our work has stopped nobody may take it over
     incidents.open(config)
-    stack.push_async_callback(asyncio.to_thread, _stop_work)
+    stack.push_async_callback(_stop_work)
     await incidents.listen(settings.concurrency)
-    on_sqlite = settings.app_database.startswith("sqlite")
-    keeper = Replicas(engine, replica_id, alone=on_sqlite)
-    stack.callback(keeper.leave)
     await _in_background(stack, keeper.run())
 
 
-def _stop_work() -> None:
-    DBOS.destroy(destroy_registry=True)
+async def _stop_work() -> None:
+    """Let running workflows come to their end for a while; what is left goes on from its last step elsewhere."""
+    stop = functools.partial(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=STOP_SECONDS)
+    with ThreadPoolExecutor(1, thread_name_prefix="stop") as thread:  # the loop's own threads end with DBOS
+        await asyncio.get_running_loop().run_in_executor(thread, stop)
 
 
 async def _queue_changes(incidents: Incidents, changed: asyncio.Event) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import sys
+from typing import IO
 
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
@@ -30,6 +32,7 @@ def run(settings: Settings) -> None:
 async def serve(settings: Settings) -> None:
     """Open everything, then listen: whoever connects finds a service that can take an alert."""
     try:
+        lock = _alone_on(settings)
         app = create_app(settings)
         config = uvicorn.Config(
             app,
@@ -43,6 +46,7 @@ async def serve(settings: Settings) -> None:
         )
         async with app.router.lifespan_context(app):
             await uvicorn.Server(config).serve()
+        lock.close()
     except GraphError as error:
         raise CannotStart(f"The graph cannot be opened: {error}") from error
     except SQLAlchemyError as error:
@@ -54,3 +58,22 @@ async def serve(settings: Settings) -> None:
         raise CannotStart(
             f"{error.filename} may not be written; check INCIDENT_GRAPH_DATA_DIR and who owns it."
         ) from error
+
+
+def _alone_on(settings: Settings) -> IO[str]:
+    """Hold the data folder for this process: on SQLite a second service would take over the first one's running work.
+
+    The lock ends with the process, however it ends. Raises `CannotStart`.
+    """
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    lock = (settings.data_dir / "lock").open("w")
+    try:
+        if settings.app_database.startswith("sqlite"):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise CannotStart(
+            f"Another service runs on {settings.data_dir}; stop it, or name another INCIDENT_GRAPH_DATA_DIR, or use "
+            "PostgreSQL, which replicas can share."
+        ) from None
+    return lock

@@ -100,8 +100,8 @@ def _parts(report: Report) -> Sequence[tuple[str, Sequence[str]]]:
         ("*Measured*", claims("measured", 4)),
         (f"*Reasoned by {escape(report.spend.model)}*", claims("model", 5)),
         ("*Suspects*", [_suspect(each) for each in report.suspects[:4]]),
-        ("*Depends on*", _by_hop(report.dependencies)),
-        ("*Will hurt too*", _by_hop(report.dependents)),
+        ("*Depends on*", _by_hop(report.dependencies, report.owner.team)),
+        ("*Will hurt too*", _by_hop(report.dependents, report.owner.team)),
         ("*What to do*", [_runbook(each.title, each.path, each.summary) for each in report.runbooks[:3]]),
         ("*Seen before*", claims("history", 2)),
         ("*Unproven*", [escape(text) for text in report.unproven[:3]]),
@@ -126,18 +126,20 @@ def _runbook(title: str, path: str, summary: str) -> str:
     return f"{where}{f': {_cut(escape(summary), _MAX_STEPS)}' if summary else ''}"
 
 
-def _by_hop(related: Sequence[RelatedService]) -> list[str]:
-    """`1 hop: a, b` and `2 hops: c`, each bounded, with what is only seen live marked."""
+def _by_hop(related: Sequence[RelatedService], team: str | None) -> list[str]:
+    """`1 hop: a, b (their team)` and `2 hops: c`, each bounded, with what is only seen live marked."""
     lines: list[str] = []
     for hops in sorted({each.hops for each in related}):
-        names = [
-            f"{escape(each.name)}{' (seen live)' if each.source == 'live' else ''}"
-            for each in related
-            if each.hops == hops
-        ]
+        names = [f"{escape(each.name)}{_whose(each, team)}" for each in related if each.hops == hops]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         lines.append(f"{hops} hop{'s' if hops > 1 else ''}: {', '.join(names[:_SHOWN])}{more}")
     return lines
+
+
+def _whose(related: RelatedService, team: str | None) -> str:
+    if related.source == "live":
+        return " (seen live)"
+    return f" ({escape(related.owner)})" if related.owner and related.owner != team else ""
 
 
 def _footer(report: Report, resolved_at: datetime | None, link: str) -> Iterator[str]:

@@ -14,7 +14,15 @@ from agent.redact import redact, redact_values
 from agent.state import AlertFacts
 from app.auth import Caller
 from app.errors import AppError, too_large
-from connectors.alertmanager import Alert, Meaningless, Notification, NotJson, alert_fingerprint, parse_notification
+from connectors.alertmanager import (
+    Alert,
+    Meaningless,
+    Notification,
+    NotJson,
+    alert_fingerprint,
+    parse_notification,
+    storable,
+)
 from connectors.expression import firing_expression
 
 Action = Literal["new", "heartbeat", "update", "resolved", "ignored"]
@@ -87,8 +95,8 @@ def alert_facts(notification: Notification) -> tuple[AlertFacts, ...]:
             labels=redact_values(alert.labels),
             annotations=redact_values({**notification.common_annotations, **alert.annotations}),
             starts_at=alert.starts_at,
-            expression=redact(firing_expression(alert.generator_url) or ""),
-            link=alert.generator_url if alert.generator_url.startswith(("http://", "https://")) else "",
+            expression=redact(storable(firing_expression(alert.generator_url) or "")),
+            link=redact(alert.generator_url) if alert.generator_url.startswith(("http://", "https://")) else "",
         )
         for alert in ordered
     )

@@ -25,15 +25,15 @@ class Meaningless(ValueError):
     """The body is JSON but no notification: there is nothing to act on, yet it must not be lost."""
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Text that any database takes: JSON may carry NUL and half surrogates, which PostgreSQL and UTF-8 refuse."""
     return text.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _as_text(value: object) -> str:
     if isinstance(value, str):
-        return _storable(value)
-    return "" if value is None else _storable(json.dumps(value, ensure_ascii=False))
+        return storable(value)
+    return "" if value is None else storable(json.dumps(value, ensure_ascii=False))
 
 
 def _as_labels(value: object) -> dict[str, str]:
@@ -56,7 +56,7 @@ def _as_time(value: object) -> datetime | None:
 
 def _as_count(value: object) -> int:
     if isinstance(value, int):
-        return max(value, 0)
+        return min(max(value, 0), 10**9)
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else 0
 
 

@@ -190,9 +190,19 @@ class _TailProtocol(asyncio.Protocol):
         self._tail.take(data)
 
 
+_SECRET_VARIABLE = re.compile(r"(?:PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|CREDENTIALS?)$", re.IGNORECASE)
+
+
 def child_environment(server: McpServer) -> dict[str, str]:
-    """Our environment without what is ours, and the server's own: `uvx` and `npx` fail without PATH, HOME, proxies."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(OUR_PREFIX)}
+    """Our environment without what is ours or named like a secret, and the server's own variables.
+
+    `uvx` and `npx` fail without PATH, HOME and proxies; a secret a server needs is named in its own `env`.
+    """
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(OUR_PREFIX) and not _SECRET_VARIABLE.search(name)
+    }
     return {**inherited, **server.env}
 
 

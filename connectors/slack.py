@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 from socket import gaierror
 from ssl import SSLError
@@ -23,6 +24,7 @@ from connectors.errors import ConnectorError
 EVENT_TYPE = "incident_graph_report"
 DEFAULT_BASE_URL = "https://slack.com/api/"
 _TIMEOUT_SECONDS = 10
+_MOST_AT_ONCE = 16
 _PAGE = 200
 _MOST_PAGES = 10
 _MOST_TEXT = 39_000
@@ -94,6 +96,8 @@ class SlackSink:
 
     def __init__(self, token: str, base_url: str = DEFAULT_BASE_URL) -> None:
         self._client = WebClient(token=token, base_url=base_url, timeout=_TIMEOUT_SECONDS, retry_handlers=[])
+        # Threads of its own: a Slack that hangs must not use up the event loop's few.
+        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="slack")
 
     async def post(self, channel: str, message: Message, key: str, thread: str | None = None) -> Posted:
         """Post to a channel given as `#name` or id. Blocks that Slack refuses are left out rather than the message.
@@ -119,11 +123,11 @@ class SlackSink:
 
     async def find(self, channel: str, key: str, thread: str | None = None) -> Posted | None:
         """The message with this key among the last 2,000 of the channel, or of a thread; None when it is not there."""
-        return await _in_thread(lambda: self._find(channel, key, thread))
+        return await self._in_thread(lambda: self._find(channel, key, thread))
 
     async def check(self) -> str:
         """Who the token is, as `app in workspace`; for the configuration check."""
-        answer = await _in_thread(lambda: self._call("auth.test"))
+        answer = await self._in_thread(lambda: self._call("auth.test"))
         return f"{answer.get('user', 'unknown')} in {answer.get('team', 'unknown')}"
 
     async def _send(self, method: str, fields: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
@@ -131,15 +135,21 @@ class SlackSink:
         text = message.text if len(message.text) <= _MOST_TEXT else message.text[:_MOST_TEXT] + "…"
         blocks = [dict(block) for block in message.blocks]
         try:
-            return await _in_thread(lambda: self._call(method, json={**fields, "text": text, "blocks": blocks}))
+            return await self._in_thread(lambda: self._call(method, json={**fields, "text": text, "blocks": blocks}))
         except SlackError as error:
             if not blocks or error.code not in _BLOCKS_REFUSED:
                 raise
-        return await _in_thread(lambda: self._call(method, json={**fields, "text": text, "blocks": []}))
+        return await self._in_thread(lambda: self._call(method, json={**fields, "text": text, "blocks": []}))
 
     def _call(self, method: str, **how: dict[str, Any]) -> Mapping[str, Any]:
         client = cast("Any", self._client)
         return client.api_call(method, **how).data
+
+    async def _in_thread(self, request: Callable[[], _Result]) -> _Result:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, request)
+        except (SlackClientError, OSError, HTTPException) as error:
+            raise translated(error) from error
 
     def _find(self, channel: str, key: str, thread: str | None) -> Posted | None:
         fields: dict[str, Any] = {"channel": self._channel_id(channel), "include_all_metadata": True}
@@ -172,13 +182,6 @@ class SlackSink:
             cursor = cast("Mapping[str, str]", page.get("response_metadata") or {}).get("next_cursor") or ""
             if not cursor:
                 return
-
-
-async def _in_thread(request: Callable[[], _Result]) -> _Result:
-    try:
-        return await asyncio.to_thread(request)
-    except (SlackClientError, OSError, HTTPException) as error:
-        raise translated(error) from error
 
 
 def _key_of(message: Mapping[str, Any]) -> str | None:

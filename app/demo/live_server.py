@@ -238,7 +238,7 @@ def _add_chat(server: MCPServer[Any], current: Callable[[], Story]) -> None:
 def _messages_csv(story: Story, channel: str, search: str) -> str:
     """Messages of the last day that have any word of the search, newest first."""
     said = (
-        (story.began - timedelta(minutes=2), "jonas.weber", f"seeing timeouts in {story.service}, anyone else?"),
+        (story.began - timedelta(minutes=2), "storefront-oncall", f"seeing timeouts in {story.service}, anyone else?"),
         (story.released_at, "deploy-bot", f"{story.service} {story.version} is live in production"),
         (story.merged_at, story.author, f"merging #{story.pull_request}: {story.pull_request_title.lower()}"),
     )

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import started
 from tests.servers.alertmanager_server import Alertmanager
 from tests.servers.exporter import Exporter
-from tests.servers.process import wait_until
+from tests.servers.process import ServerFailed, wait_until
 from tests.servers.prometheus_server import Prometheus, prometheus_mcp_entry
 from tests.servers.service import ADMIN_TOKEN, Service, settings
 from tests.servers.slack_server import SlackStandin, slack_server
@@ -193,3 +193,54 @@ def test_killed_after_slack_took_the_message_it_finds_it_and_posts_one_parent(pr
         time.sleep(1)  # a second parent would come with the report
         (parent,) = production.parents()
         check_report(parent)
+
+
+@pytest.mark.parametrize("production", ["neo4j-and-postgresql"], indirect=True)
+def test_a_replica_that_dies_is_taken_over_by_another(production: Production, tmp_path: Path) -> None:
+    first = production.service
+    other = Service(first.environment | settings(tmp_path / "other") | {"INCIDENT_GRAPH_REPLICA_ID": "another"})
+    other.environment["INCIDENT_GRAPH_TOKENS"] = first.environment["INCIDENT_GRAPH_TOKENS"]
+    prometheus = production.prometheus.process.popen
+    with other.run(), first.run() as process:
+        production.calls("fraud-scoring")
+        production.slack.control(take_then=3)
+        production.fire()
+        wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
+        prometheus.send_signal(signal.SIGSTOP)
+        try:
+            journal = f"/v1/investigations/{incident_of(production.parents()[0])}/journal"
+            wait_until(lambda: "equipped" in kinds(other.get(journal)), 30, "the tool calls")
+            process.kill()
+        finally:
+            prometheus.send_signal(signal.SIGCONT)
+        production.wait_for_detail()
+        (parent,) = production.parents()
+        check_report(parent)
+
+
+@pytest.mark.parametrize("production", ["sqlite"], indirect=True)
+def test_a_second_service_on_the_same_folder_is_refused_with_a_sentence(production: Production) -> None:
+    with production.service.run():
+        second = Service(dict(production.service.environment))
+        with pytest.raises(ServerFailed, match="Another service runs on"), second.run():
+            pass
+
+
+@pytest.mark.parametrize("production", ["sqlite"], indirect=True)
+def test_told_to_stop_during_an_investigation_it_goes_on_after_the_next_start(production: Production) -> None:
+    prometheus = production.prometheus.process.popen
+    with production.service.run() as process:
+        production.calls("fraud-scoring")
+        production.slack.control(take_then=3)
+        production.fire()
+        wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
+        prometheus.send_signal(signal.SIGSTOP)
+        process.popen.send_signal(signal.SIGTERM)
+        try:
+            process.popen.wait(40)
+        finally:
+            prometheus.send_signal(signal.SIGCONT)
+        assert process.popen.returncode == 0
+    with production.service.run():
+        production.wait_for_detail()
+        assert len(production.parents()) == 1

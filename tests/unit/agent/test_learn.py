@@ -23,7 +23,7 @@ from tests.unit.agent.scene import (
 
 FOUND = build(consulted_state(), status="complete")
 LOST = build(state(located("ambiguous", names=("a", "b")), consulted(service=None, team=None)), status="complete")
-HERE = Ref(Label.INCIDENT, "HighErrorRate (inc-1)")
+HERE = Ref(Label.INCIDENT, "inc-1")
 
 
 class AbsentStore(SqliteStore):
@@ -39,9 +39,10 @@ def test_an_open_incident_is_known_by_its_service_and_its_team():
         nodes=(
             NodeFact(
                 Label.INCIDENT,
-                "HighErrorRate (inc-1)",
+                "inc-1",
                 summary=f"HighErrorRate. {FOUND.verdict}",
                 properties={
+                    "title": "HighErrorRate",
                     "started_at": START.isoformat(),
                     "status": "open",
                     "severity": "",

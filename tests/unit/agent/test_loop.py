@@ -31,7 +31,7 @@ async def test_the_loop_performs_each_step_and_folds_what_happened_until_it_may_
     assert finish == Finish(reason="the plan is done; no model is configured")
 
 
-async def test_the_clock_is_asked_before_each_step_so_that_time_runs_out():
+async def test_the_clock_is_asked_before_each_step_so_that_time_runs_out_for_the_model():
     ticks = iter(range(0, 1000, 60))
 
     async def perform(_: State, step: Step) -> Sequence[Event]:
@@ -40,5 +40,6 @@ async def test_the_clock_is_asked_before_each_step_so_that_time_runs_out():
     async def now() -> datetime:
         return OPENED + timedelta(seconds=next(ticks))
 
-    _, finish = await investigate(state(), perform=perform, plan=lambda _: (call(),), now=now)
+    subject = state().model_copy(update={"model": "m"})
+    _, finish = await investigate(subject, perform=perform, plan=lambda _: (), now=now)
     assert finish.reason == "the time budget of 90 s is spent"

@@ -80,7 +80,7 @@ def test_an_injection_anywhere_in_a_state_stays_inside_its_element():
 def test_the_state_is_shown_part_by_part():
     subject = consulted_state(
         equipped(ToolSpec(server="p", name="q", description="d" * 300, input_schema={"properties": {"query": {}}})),
-        answered("owners@github", OwnersSeen(repo="r", owners=("@acme/storage",)), text="* @acme/storage"),
+        answered("owners@github", OwnersSeen(repo="acme/checkout", owners=("@acme/storage",)), text="* @acme/storage"),
         failed("chat@slack", "timed out"),
     )
     shown = material(subject)

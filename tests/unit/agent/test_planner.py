@@ -42,7 +42,7 @@ def test_every_read_the_graph_gives_a_reason_for_is_planned():
         "service-graph@prometheus",
         "latest-release@github",
         "changes@github",
-        "owners@github",
+        "owners-1@github",
         "chat@slack",
         "pages@wiki",
     ]

@@ -2,6 +2,7 @@ import pytest
 
 from agent import reconcile
 from agent.reconcile import AUTHORITY
+from agent.suspects import rank
 from connectors.observations import DependencySeen, MessageSeen, MetricSeen, OwnersSeen, PageSeen, ReleaseSeen
 from tests.unit.agent.scene import (
     CHECKOUT,
@@ -139,3 +140,10 @@ def test_a_release_of_the_graph_without_a_version_is_no_known_release():
     nameless = known("some release", "Release")
     (conflict,) = reconcile.conflicts(consulted_state(answered("a@a", release("2.0")), releases=(nameless,)))
     assert (conflict.graph, conflict.evidence) == ("no release known", ("a@a", nameless.id))
+
+
+def test_a_look_at_another_repository_is_no_contradiction_and_no_suspect():
+    seen = ReleaseSeen(repo="acme/ledger", version="v9", released_at=START, author="bot")
+    subject = consulted_state(answered("model-1-1@github", seen))
+    assert reconcile.conflicts(subject) == ()
+    assert [each for each in rank(subject) if each.kind == "release"] == []

@@ -14,7 +14,6 @@ from agent.report import (
     ServiceFound,
     build,
     number,
-    to_json,
 )
 from agent.state import ModelClaim
 from connectors.observations import DependencySeen, MessageSeen, MetricSeen, OwnersSeen, PageSeen, ReleaseSeen
@@ -383,7 +382,7 @@ def test_numbers_have_at_most_four_significant_digits_below_a_thousand(value, sh
 def test_a_report_survives_json():
     seen = ReleaseSeen(repo="acme/checkout", version="2.0", released_at=START - minutes(5))
     report = of(consulted_state(equipped(), answered("latest-release@github", seen)))
-    assert Report.model_validate(json.loads(json.dumps(to_json(report)))) == report
+    assert Report.model_validate(json.loads(json.dumps(report.model_dump(mode="json")))) == report
 
 
 def test_alerts_are_named_and_the_start_is_when_it_began_to_hurt():

@@ -158,7 +158,12 @@ def test_after_the_plan_a_model_asks_for_more_until_it_has_what_it_needs(model, 
 )
 def test_each_spent_limit_ends_the_investigation_and_is_named(budget, seconds, reason):
     subject = consulted_state(equipped(), replied(ONE)).model_copy(update={"model": "m", "budget": budget})
-    assert next_step(subject, OPENED + timedelta(seconds=seconds), two_calls) == Finish(reason=reason)
+    assert next_step(subject, OPENED + timedelta(seconds=seconds), no_plan) == Finish(reason=reason)
+
+
+def test_time_that_a_restart_has_cost_does_not_cost_the_reads_of_the_plan():
+    subject = consulted_state(equipped())
+    assert isinstance(next_step(subject, OPENED + timedelta(hours=1), two_calls), CallTools)
 
 
 def test_an_incident_started_with_its_earliest_alert():

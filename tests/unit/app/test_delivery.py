@@ -113,9 +113,10 @@ async def test_a_detail_hangs_under_its_parent_wherever_that_is(delivery, channe
     assert channel.shown[1] == ("#payments", "inc-1:detail", "detail", "1")
 
 
-async def test_a_detail_whose_parent_was_never_posted_stands_alone(delivery, channel):
+async def test_a_detail_whose_parent_was_never_posted_is_kept_and_not_a_second_parent(delivery, channel, metrics):
     await delivery.put("inc-1:detail", "#payments", DETAIL, under="inc-1")
-    assert channel.shown == [("#payments", "inc-1:detail", "detail", None)]
+    assert channel.shown == []
+    assert count(metrics, "rescued") == 1
 
 
 @pytest.mark.parametrize("arrived", [True, False], ids=["the message arrived", "it did not arrive"])

@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 
 from app.database import deliveries, incidents, metadata, open_engine, quarantine
 from app.errors import AppError
-from app.intake import Intake, Receipt, take
+from app.intake import LATE_COPY, Intake, Receipt, take
 from app.metrics import Metrics
 from connectors.alertmanager import Notification
 
@@ -241,3 +242,50 @@ async def test_deliveries_are_counted_by_what_was_decided(engine: sa.Engine):
         if sample.name.endswith("_total")
     }
     assert counted == {"new": 1, "heartbeat": 2}
+
+
+# What is odd ----------------------------------------------------------------------------------------------------------
+
+
+def grow_old(engine: sa.Engine, by: timedelta = LATE_COPY + timedelta(seconds=1)) -> None:
+    """As if all that was taken so far had been taken that much earlier."""
+    with engine.begin() as connection:
+        connection.execute(deliveries.update().values(received_at=datetime.now(UTC) - by))
+
+
+def test_an_alert_that_fires_again_without_a_new_start_is_no_copy_of_the_old_news(engine: sa.Engine):
+    first = taken(engine, news(alert()))
+    taken(engine, news(alert(status="resolved")))
+    assert taken(engine, news(alert())).decision.action == "heartbeat", "a replica's late copy"
+    grow_old(engine)
+    again = taken(engine, news(alert())).decision
+    assert again.action == "new"
+    assert again.incident_id != first.decision.incident_id
+
+
+def test_a_group_that_grew_and_shrank_again_shows_what_fires_now(engine: sa.Engine):
+    taken(engine, news(alert("A")))
+    taken(engine, news(alert("A"), alert("B")))
+    grow_old(engine)
+    assert taken(engine, news(alert("A"))).decision.action == "update"
+    (row,) = rows(engine, incidents)
+    assert [each.partition("@")[0] for each in json.loads(row.firing)] == ["A"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"alerts": [{**alert(), "generatorURL": 'http://p/graph#[{"expr":"\\ud800"}]'}]},
+        {"alerts": [alert()], "truncatedAlerts": 10**4000},
+        {"alerts": [{**alert(), "labels": {"alertname": "\ud800"}}]},
+    ],
+)
+async def test_one_odd_notification_costs_no_other(engine: sa.Engine, odd: dict[str, Any]):
+    async with Intake(engine, Metrics(), lambda: None) as intake, asyncio.timeout(20):
+        strange = Notification.model_validate({**odd, "groupKey": "odd"})
+        receipts = await asyncio.gather(
+            intake.take("default", strange), intake.take("default", news(alert())), return_exceptions=True
+        )
+        assert isinstance(receipts[1], Receipt)
+        assert isinstance(receipts[0], Receipt | AppError)
+        assert (await intake.take("default", news(alert(), group="later"))).decision.action == "new"

@@ -11,7 +11,7 @@ from agent.report import Report, build
 from agent.state import Budget, Event, ModelClaim, State
 from app.journal import Kept, bundle
 from app.replay import replay
-from connectors.tool import ToolCall, ToolSpec
+from connectors.tool import ToolCall
 from tests.unit.agent.scene import (
     INCIDENT,
     OPENED,
@@ -61,10 +61,10 @@ def test_a_journal_gives_the_same_report_again(events: tuple[Event, ...], model:
 
 
 def test_an_investigation_that_ran_out_of_time_is_replayed_too() -> None:
-    tools = (ToolSpec(server="prometheus", name=name) for name in ("execute_query", "execute_range_query"))
-    late = equipped(*tools).model_copy(update={"at": OPENED + timedelta(seconds=95)})
-    events = (located(), consulted(), late)
-    final, report = finished(*events, reason="the time budget of 90 s is spent")
+    late = equipped().model_copy(update={"at": OPENED + timedelta(seconds=95)})
+    final, report = finished(
+        located(), consulted(), late, model="small-model", reason="the time budget of 90 s is spent"
+    )
     assert replay(as_a_file(final, report)) == report
 
 
