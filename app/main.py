@@ -206,8 +206,11 @@ async def _start_work(settings: Settings, engine: Engine, incidents: Incidents, 
 async def _stop_work() -> None:
     """Let running workflows come to their end for a while; what is left goes on from its last step elsewhere."""
     stop = functools.partial(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=STOP_SECONDS)
-    with ThreadPoolExecutor(1, thread_name_prefix="stop") as thread:  # the loop's own threads end with DBOS
-        await asyncio.get_running_loop().run_in_executor(thread, stop)
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1, thread_name_prefix="stop") as thread:
+        await loop.run_in_executor(thread, stop)
+    # DBOS lends the loop its own threads and takes them along; what is still to be closed needs some.
+    loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
 
 
 async def _queue_changes(incidents: Incidents, changed: asyncio.Event) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import IO
 
 import uvicorn
@@ -45,7 +48,7 @@ async def serve(settings: Settings) -> None:
             timeout_graceful_shutdown=10,
         )
         async with app.router.lifespan_context(app):
-            await uvicorn.Server(config).serve()
+            await _Server(config).serve()
         lock.close()
     except GraphError as error:
         raise CannotStart(f"The graph cannot be opened: {error}") from error
@@ -58,6 +61,23 @@ async def serve(settings: Settings) -> None:
         raise CannotStart(
             f"{error.filename} may not be written; check INCIDENT_GRAPH_DATA_DIR and who owns it."
         ) from error
+
+
+class _Server(uvicorn.Server):
+    """uvicorn raises the signal anew once it has stopped listening, which would end the process before our own
+    resources are closed. Ours only stops listening; a second signal while closing ends it at once."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        for number in signals:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)
 
 
 def _alone_on(settings: Settings) -> IO[str]:
