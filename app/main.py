@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -238,8 +239,11 @@ async def _warm(resources: Resources) -> None:
             await resources.embedding.warm()
         except Exception as error:
             log.error("not_ready", error=str(error))
+            gc.enable()
             await asyncio.sleep(SWEEP_SECONDS)
         else:
+            gc.freeze()  # what the start made stays: no later collection need look at it
+            gc.enable()
             resources.ready = True
 
 
