@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import started
 from tests.servers.alertmanager_server import Alertmanager
 from tests.servers.exporter import Exporter
-from tests.servers.process import ServerFailed, wait_until
+from tests.servers.process import ServerFailed, ServerProcess, wait_until
 from tests.servers.prometheus_server import Prometheus, prometheus_mcp_entry
 from tests.servers.service import ADMIN_TOKEN, Service, settings
 from tests.servers.slack_server import SlackStandin, slack_server
@@ -159,21 +159,28 @@ def test_an_alert_becomes_one_report_and_the_conflict_follows_the_live_fact(prod
         assert len(production.parents()) == 2
 
 
+def kill_during_the_calls(production: Production, process: ServerProcess, seen_by: Service) -> str:
+    """Kill the service's process while its investigation hangs in tool calls; the address of its journal."""
+    prometheus = production.prometheus.process.popen
+    # While Slack is slow to answer the first card, Prometheus stops: the calls that follow then hang.
+    production.slack.control(take_then=3)
+    production.fire()
+    wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
+    prometheus.send_signal(signal.SIGSTOP)
+    try:
+        journal = f"/v1/investigations/{incident_of(production.parents()[0])}/journal"
+        wait_until(lambda: "equipped" in kinds(seen_by.get(journal)), 30, "the tool calls")
+        process.kill()
+    finally:
+        prometheus.send_signal(signal.SIGCONT)
+    return journal
+
+
 def test_killed_during_the_investigation_it_goes_on_and_posts_one_parent(production: Production) -> None:
-    service, prometheus = production.service, production.prometheus.process.popen
+    service = production.service
     with service.run() as process:
         production.calls("fraud-scoring")
-        # While Slack is slow to answer the first card, Prometheus stops: the investigation then hangs in its calls.
-        production.slack.control(take_then=3)
-        production.fire()
-        wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
-        prometheus.send_signal(signal.SIGSTOP)
-        try:
-            journal = f"/v1/investigations/{incident_of(production.parents()[0])}/journal"
-            wait_until(lambda: "equipped" in kinds(service.get(journal)), 30, "the tool calls")
-            process.kill()
-        finally:
-            prometheus.send_signal(signal.SIGCONT)
+        journal = kill_during_the_calls(production, process, seen_by=service)
     with service.run():
         production.wait_for_detail()
         (parent,) = production.parents()
@@ -200,19 +207,9 @@ def test_a_replica_that_dies_is_taken_over_by_another(production: Production, tm
     first = production.service
     other = Service(first.environment | settings(tmp_path / "other") | {"INCIDENT_GRAPH_REPLICA_ID": "another"})
     other.environment["INCIDENT_GRAPH_TOKENS"] = first.environment["INCIDENT_GRAPH_TOKENS"]
-    prometheus = production.prometheus.process.popen
     with other.run(), first.run() as process:
         production.calls("fraud-scoring")
-        production.slack.control(take_then=3)
-        production.fire()
-        wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
-        prometheus.send_signal(signal.SIGSTOP)
-        try:
-            journal = f"/v1/investigations/{incident_of(production.parents()[0])}/journal"
-            wait_until(lambda: "equipped" in kinds(other.get(journal)), 30, "the tool calls")
-            process.kill()
-        finally:
-            prometheus.send_signal(signal.SIGCONT)
+        kill_during_the_calls(production, process, seen_by=other)
         production.wait_for_detail()
         (parent,) = production.parents()
         check_report(parent)
