@@ -73,6 +73,23 @@ class Fleet(Protocol):
     async def call(self, call: ToolCall, timeout: float) -> ToolOutcome: ...  # noqa: ASYNC109
 
 
+class NoServers:
+    """The fleet of an installation that names no server: nothing is offered, so nothing is ever called."""
+
+    async def wait_ready(self, timeout: float) -> bool:  # noqa: ASYNC109
+        return True
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        return ()
+
+    def status(self) -> Sequence[Status]:
+        return ()
+
+    async def call(self, call: ToolCall, timeout: float) -> ToolOutcome:  # noqa: ASYNC109
+        now = _now()
+        return ToolOutcome(ok=False, error=f"There is no server {call.server}.", started_at=now, ended_at=now)
+
+
 @dataclass(frozen=True)
 class World:
     """Everything outside that an investigation may touch, and for how long, in seconds, it waits for each."""

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse
 
 from agent.model import Model
 from agent.state import Budget
-from agent.tools import World
+from agent.tools import Fleet, NoServers, World
 from app import api, webhook
 from app.auth import RequireToken, first_token
 from app.database import metadata, open_engine, prepare_work_file, work_url
@@ -36,7 +36,6 @@ from app.replicas import Replicas, new_replica_id
 from app.responses import error_response
 from app.settings import Settings
 from app.tracing import Tracer
-from connectors.mcp import McpFleet
 from connectors.slack import Sink, SlackSink
 from connectors.slack_offline import ConsoleSink, FileSink
 from graphrag.embed import Embedding, open_embedding
@@ -58,7 +57,6 @@ class Resources:
     settings: Settings
     graph: GraphStore
     embedding: Embedding
-    fleet: McpFleet
     journal: Journal
     intake: Intake
     incidents: Incidents
@@ -104,7 +102,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     engine = await asyncio.to_thread(_open_database, settings)
     stack.callback(engine.dispose)
     graph, embedding = await stack.enter_async_context(open_graph(settings, may_be_down=True))
-    fleet = await stack.enter_async_context(McpFleet(settings.servers))
+    fleet = await _fleet(settings, stack)
     model = _model(settings, stack)
     tracer = Tracer(settings)
     stack.callback(tracer.close)
@@ -125,7 +123,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     changed = asyncio.Event()
     intake = await stack.enter_async_context(Intake(engine, metrics, changed.set))
     await _in_background(stack, _queue_changes(incidents, changed))
-    resources = Resources(settings, graph, embedding, fleet, Journal(engine), intake, incidents, metrics)
+    resources = Resources(settings, graph, embedding, Journal(engine), intake, incidents, metrics)
     await _in_background(stack, _warm(resources))
     return resources
 
@@ -166,6 +164,14 @@ def _open_database(settings: Settings) -> Engine:
     metadata.create_all(engine)
     prepare_work_file(work_url(settings.app_database))
     return engine
+
+
+async def _fleet(settings: Settings, stack: AsyncExitStack) -> Fleet:
+    if not settings.servers:
+        return NoServers()
+    from connectors.mcp import McpFleet
+
+    return await stack.enter_async_context(McpFleet(settings.servers))
 
 
 def _model(settings: Settings, stack: AsyncExitStack) -> Model | None:

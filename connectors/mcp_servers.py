@@ -12,19 +12,18 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx2
-from mcp.client.sse import sse_client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.server.mcpserver import MCPServer
+# The MCP SDK takes a second to import: only who connects to a server pays for it.
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.server.mcpserver import MCPServer
 
 OUR_PREFIX = "INCIDENT_GRAPH_"
 _STDERR_BYTES = 8_192
 _SECRET_NAME = re.compile(r"token|key|secret|pass|auth|credential|cookie|session|private", re.IGNORECASE)
-_HTTP_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
+_CONNECT_SECONDS, _READ_SECONDS = 30.0, 300.0
 _URL_TYPES = ("http", "streamable-http", "streamableHttp", "sse")
 
 
@@ -211,6 +210,8 @@ def transport(server: McpServer, tail: StderrTail) -> AbstractAsyncContextManage
     if server.command:
         return _process(server, tail)
     if server.sse:
+        from mcp.client.sse import sse_client
+
         return sse_client(server.url, headers=dict(server.headers))
     return _http(server, tail)
 
@@ -219,13 +220,17 @@ def transport(server: McpServer, tail: StderrTail) -> AbstractAsyncContextManage
 async def _http(server: McpServer, tail: StderrTail) -> AsyncGenerator[Any]:
     """The SDK keeps the status of a refusal to itself, and 401 is what one needs to know."""
 
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
     async def note_refusal(response: httpx2.Response) -> None:
         if response.is_error:
             tail.note(f"it answered with status {response.status_code}")
 
     hooks: dict[str, list[Any]] = {"response": [note_refusal]}
+    timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
     async with (
-        httpx2.AsyncClient(headers=dict(server.headers), timeout=_HTTP_TIMEOUT, event_hooks=hooks) as client,
+        httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout, event_hooks=hooks) as client,
         streamable_http_client(server.url, http_client=client) as streams,
     ):
         yield streams
@@ -244,6 +249,8 @@ async def _process(server: McpServer, tail: StderrTail) -> AsyncGenerator[Any]:
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "w") as errlog, os.fdopen(read_end, "rb", buffering=0) as reader:
         reading, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: _TailProtocol(tail), reader)
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
         parameters = StdioServerParameters(
             command="/bin/sh",
             args=["-c", 'echo $$ >&2; exec "$@"', "sh", server.command, *server.args],
