@@ -64,12 +64,13 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
         return Consulted(at=datetime.now(UTC), seconds=elapsed())
     needs = await suppliers(store, tenant, service_id, hops=HOPS, cap=CAP)
     hurts = await blast_radius(store, tenant, service_id, hops=BLAST_HOPS, cap=CAP)
-    near = [member.node.id for member in needs.members]
+    near = [member.id for member in needs.members]
     edges = await store.edges(tenant, [service_id], _AROUND, Direction.BOTH, MAX_EDGES)
     edges += await store.edges(tenant, [service_id], [EdgeType.AFFECTED], Direction.IN, MAX_EDGES)
     theirs = await store.edges(tenant, near, _WHO_AND_HOW, Direction.OUT, MAX_EDGES) if near else []
     ends = {*(edge.other_end(service_id) for edge in edges), *(edge.target for edge in theirs)}
-    nodes = await store.nodes(tenant, {service_id, *ends})
+    reached = {member.id for member in (*needs.members, *hurts.members)}
+    nodes = await store.nodes(tenant, {service_id, *ends, *reached})
     service = nodes.get(service_id)
     troubles = await _open_incidents(store, tenant, near)
     teams = await store.list_nodes(tenant, [Label.TEAM], limit=MAX_TEAMS)
@@ -81,8 +82,8 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
         service=_known(service) if service else None,
         team=owners[0] if owners else None,
         teams=tuple(_known(team) for team in teams.nodes),
-        dependencies=tuple(_supplier(each, theirs, nodes) for each in needs.members),
-        dependents=tuple(_member(each) for each in hurts.members),
+        dependencies=tuple(_supplier(each, theirs, nodes) for each in needs.members if each.id in nodes),
+        dependents=tuple(_member(each, nodes) for each in hurts.members if each.id in nodes),
         truncated=hurts.truncated,
         suppliers_truncated=needs.truncated,
         runbooks=around(EdgeType.HAS_RUNBOOK),
@@ -131,7 +132,7 @@ def _candidate(candidate: Candidate) -> CandidateService:
 
 def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -> Known:
     """A supplier with its owner and its runbooks: the fix may be theirs."""
-    known = _member(member)
+    known = _member(member, nodes)
     ends = [(edge.type, nodes[edge.target]) for edge in edges if edge.source == known.id and edge.target in nodes]
     owner = next((node for kind, node in ends if kind is EdgeType.OWNED_BY), None)
     runbooks = tuple(
@@ -142,8 +143,8 @@ def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -
     return known.model_copy(update={"owner": owner.name if owner else "", "runbooks": runbooks})
 
 
-def _member(member: Member) -> Known:
-    return _known(member.node, hops=member.hops, path=member.path)
+def _member(member: Member, nodes: dict[str, Node]) -> Known:
+    return _known(nodes[member.id], hops=member.hops, path=member.path)
 
 
 def _known(node: Node, hops: int = 0, path: tuple[str, ...] = ()) -> Known:

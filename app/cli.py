@@ -8,12 +8,13 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from app.settings import Settings, SettingsError, load_settings
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Incident response over a graph."
@@ -30,7 +31,7 @@ def main() -> None:
 def serve() -> None:
     """Run the service with the settings of the environment."""
     # The start makes a great many objects that all stay; collecting among them takes a sixth of its time. Collecting
-    # begins once the service is warm (`app.main`).
+    # begins once the service is warm (`app.main`). So this comes before the settings, whose imports are large too.
     gc.disable()
     from app.serve import CannotStart, run
 
@@ -126,6 +127,8 @@ def replay(file: Path) -> None:
 
 
 def _settings() -> Settings:
+    from app.settings import SettingsError, load_settings
+
     try:
         return load_settings()
     except SettingsError as error:

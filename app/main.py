@@ -45,6 +45,10 @@ from graphrag.store import GraphStore
 
 SWEEP_SECONDS = 5.0
 """How often changes without a workflow are looked for: after a crash, or when the database was away."""
+QUIET_SECONDS = 0.05
+BURST_SECONDS = 1.0
+"""A burst of alerts is taken in before its work begins: work waits until none came for `QUIET_SECONDS`, and no longer
+than `BURST_SECONDS`."""
 STOP_SECONDS = 10
 
 log = structlog.get_logger()
@@ -235,6 +239,20 @@ async def _queue_changes(incidents: Incidents, changed: asyncio.Event) -> None:
                 await changed.wait()
         except TimeoutError:
             continue
+        await burst_over(changed, QUIET_SECONDS, BURST_SECONDS)
+
+
+async def burst_over(changed: asyncio.Event, quiet: float, longest: float) -> None:
+    """Return once `changed` has not been set for `quiet` seconds, or after `longest` seconds of a burst."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + longest
+    while loop.time() < until:
+        changed.clear()
+        try:
+            async with asyncio.timeout(quiet):
+                await changed.wait()
+        except TimeoutError:
+            return
 
 
 async def _warm(resources: Resources) -> None:

@@ -16,9 +16,6 @@ from ssl import SSLError
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from urllib.error import URLError
 
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web import WebClient
-
 from connectors.errors import ConnectorError
 
 EVENT_TYPE = "incident_graph_report"
@@ -95,6 +92,8 @@ class SlackSink:
     """Slack's Web API. The SDK's own retries are off: they can post twice; the durable step around us retries."""
 
     def __init__(self, token: str, base_url: str = DEFAULT_BASE_URL) -> None:
+        from slack_sdk.web import WebClient  # here and below: a start without a token need not wait for the SDK
+
         self._client = WebClient(token=token, base_url=base_url, timeout=_TIMEOUT_SECONDS, retry_handlers=[])
         # Threads of its own: a Slack that hangs must not use up the event loop's few.
         self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="slack")
@@ -146,6 +145,8 @@ class SlackSink:
         return client.api_call(method, **how).data
 
     async def _in_thread(self, request: Callable[[], _Result]) -> _Result:
+        from slack_sdk.errors import SlackClientError
+
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, request)
         except (SlackClientError, OSError, HTTPException) as error:
@@ -193,6 +194,8 @@ def _key_of(message: Mapping[str, Any]) -> str | None:
 
 def translated(error: Exception) -> SlackError:
     """What the SDK or the network raised, in our words, with what is known of the message's fate."""
+    from slack_sdk.errors import SlackApiError
+
     if isinstance(error, SlackApiError):
         return _refused(cast("Any", error).response)
     reason = error.reason if isinstance(error, URLError) else error

@@ -13,3 +13,13 @@ class GraphUnavailable(GraphError):
 
 class GraphMisconfigured(GraphError):
     """The graph's settings or its stored layout cannot work as they are; trying again will not help."""
+
+
+class Refused(Exception):
+    """Something that a person asked of the graph and that may not be. `code` says why to a machine, the message to a
+    person; the code says which of both sides is wrong: `unknown_…` names nothing there is, any other contradicts what
+    there is."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _SEPARATORS = re.compile(r"(?P<between_digits>(?<=\d)[\s\-_.:/\\]+(?=\d))|[\s\-_.:/\\]+")
 _CAMEL_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+@lru_cache(maxsize=100_000)
 def name_key(name: str) -> str:
     """The key under which every spelling of one name meets: `payments-api`, `PaymentsAPI` and `payments_api` give
     `paymentsapi`.
@@ -23,6 +25,12 @@ def name_key(name: str) -> str:
     text = _folded(_folded(name))
     kept = _folded(_SEPARATORS.sub(lambda match: "-" if match["between_digits"] else "", text))
     return kept or text
+
+
+def identifier_key(identifier: str) -> str:
+    """The key of a strong identifier: a repository's URL or an id in a catalogue. It is compared as it is, and no
+    name has such a key, as a name's never begins with a control character."""
+    return "\x1f" + identifier.strip().encode("utf-8", "replace").decode()
 
 
 def _folded(text: str) -> str:

@@ -7,10 +7,11 @@ Frozen types without I/O. Every fact carries where it came from and since when i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 
 class Label(StrEnum):
@@ -22,6 +23,16 @@ class Label(StrEnum):
     RUNBOOK = "Runbook"
     DOC = "Doc"
     RELEASE = "Release"
+    CHUNK = "Chunk"  # where a fact was read
+    COMMUNITY = "Community"
+    ALERT = "Alert"  # the rule, not one firing of it
+    ORG = "Org"
+    CLUSTER = "Cluster"
+    MODULE = "Module"
+    SKILL = "Skill"
+    CAPABILITY = "Capability"
+    TOOL = "Tool"
+    ENTITY = "Entity"  # what no other label fits; its `kind` is an `EntityKind`
 
 
 class EdgeType(StrEnum):
@@ -29,12 +40,64 @@ class EdgeType(StrEnum):
 
     DEPENDS_ON = "DEPENDS_ON"  # Service -> Service it needs
     OWNED_BY = "OWNED_BY"  # Service -> Team
-    HAS_RUNBOOK = "HAS_RUNBOOK"  # Service -> Runbook
+    HAS_RUNBOOK = "HAS_RUNBOOK"  # Service, Alert -> Runbook
     DOCUMENTED_IN = "DOCUMENTED_IN"  # Service, Incident -> Doc
     AFFECTED = "AFFECTED"  # Incident -> Service
     RESPONDED_BY = "RESPONDED_BY"  # Incident -> Team
     RELATED_TO = "RELATED_TO"  # Incident - Incident, stored once, read both ways
     INTRODUCED_BY = "INTRODUCED_BY"  # Incident, Service -> Release
+    FIRES_ON = "FIRES_ON"  # Alert -> Service
+    MENTIONS = "MENTIONS"  # Chunk -> any
+    IN_COMMUNITY = "IN_COMMUNITY"  # any -> Community
+    OWNS = "OWNS"  # Org -> Cluster
+    HAS_MODULE = "HAS_MODULE"  # Cluster -> Module
+    TOUCHES = "TOUCHES"  # Skill -> Module, Service
+    EXPOSES = "EXPOSES"  # Tool -> Capability
+    RELEVANT_TO = "RELEVANT_TO"  # Capability -> Skill
+    RELATION = "RELATION"  # any -> any: the verb says what, where no other type fits
+    CO_OCCURS = "CO_OCCURS"  # named - named, seen in one chunk, stored once
+
+
+SYMMETRIC = frozenset({EdgeType.RELATED_TO, EdgeType.CO_OCCURS})
+"""Stored once, with the smaller id as the source, and walked both ways."""
+
+_ANY = frozenset(Label)
+_NAMED = _ANY - {Label.CHUNK, Label.COMMUNITY}
+
+ENDS: Mapping[EdgeType, tuple[frozenset[Label], frozenset[Label]]] = {
+    EdgeType.DEPENDS_ON: (frozenset({Label.SERVICE}), frozenset({Label.SERVICE})),
+    EdgeType.OWNED_BY: (frozenset({Label.SERVICE}), frozenset({Label.TEAM})),
+    EdgeType.HAS_RUNBOOK: (frozenset({Label.SERVICE, Label.ALERT}), frozenset({Label.RUNBOOK})),
+    EdgeType.DOCUMENTED_IN: (frozenset({Label.SERVICE, Label.INCIDENT}), frozenset({Label.DOC})),
+    EdgeType.AFFECTED: (frozenset({Label.INCIDENT}), frozenset({Label.SERVICE})),
+    EdgeType.RESPONDED_BY: (frozenset({Label.INCIDENT}), frozenset({Label.TEAM})),
+    EdgeType.RELATED_TO: (frozenset({Label.INCIDENT}), frozenset({Label.INCIDENT})),
+    EdgeType.INTRODUCED_BY: (frozenset({Label.INCIDENT, Label.SERVICE}), frozenset({Label.RELEASE})),
+    EdgeType.FIRES_ON: (frozenset({Label.ALERT}), frozenset({Label.SERVICE})),
+    EdgeType.MENTIONS: (frozenset({Label.CHUNK}), _ANY),
+    EdgeType.IN_COMMUNITY: (_ANY, frozenset({Label.COMMUNITY})),
+    EdgeType.OWNS: (frozenset({Label.ORG}), frozenset({Label.CLUSTER})),
+    EdgeType.HAS_MODULE: (frozenset({Label.CLUSTER}), frozenset({Label.MODULE})),
+    EdgeType.TOUCHES: (frozenset({Label.SKILL}), frozenset({Label.MODULE, Label.SERVICE})),
+    EdgeType.EXPOSES: (frozenset({Label.TOOL}), frozenset({Label.CAPABILITY})),
+    EdgeType.RELEVANT_TO: (frozenset({Label.CAPABILITY}), frozenset({Label.SKILL})),
+    EdgeType.RELATION: (_ANY, _ANY),
+    EdgeType.CO_OCCURS: (_NAMED, _NAMED),
+}
+"""Which labels an edge of each type may leave and reach. Written facts are held to it."""
+
+
+class EntityKind(StrEnum):
+    """What an `Entity` is. All but a concept are named things, and only named things co-occur."""
+
+    PERSON = "person"
+    PLACE = "place"
+    ORGANISATION = "organisation"
+    EVENT = "event"
+    PRODUCT = "product"
+    PROJECT = "project"
+    SYSTEM = "system"
+    CONCEPT = "concept"
 
 
 class Direction(StrEnum):
@@ -49,11 +112,35 @@ Scalar = str | int | float | bool
 PropertyValue = Scalar | tuple[str, ...]
 Properties = Mapping[str, PropertyValue]
 
+WORLD = "world"
+"""The scope of what is so. Any other scope is somebody's memory."""
 
-def node_id(tenant: str, label: Label, key: str) -> str:
-    """An id that is unique across tenants and labels and safe in any URL, derived from the normalised name `key`."""
-    digest = hashlib.blake2b(f"{tenant}\x1f{label}\x1f{key}".encode(), digest_size=10).hexdigest()
-    return f"{label.lower()}-{digest}"
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which facts a read sees: those of the scopes that hold now, or that held at `as_of` (an aware datetime)."""
+
+    as_of: datetime | None = None
+    scopes: tuple[str, ...] = (WORLD,)
+
+
+NOW = View()
+
+
+def node_id(tenant: str, label: Label, key: str, scope: str = WORLD) -> str:
+    """An id that is unique across tenants, labels and scopes and safe in any URL, derived from the normalised name
+    `key`."""
+    parts = (tenant, label, key) if scope == WORLD else (tenant, label, key, scope)
+    return _id(label, parts)
+
+
+def edge_id(type: EdgeType, source: str, target: str, verb: str = "", scope: str = WORLD) -> str:
+    """One id for one fact about two nodes, in whatever intervals it holds."""
+    return _id(type, (source, target, verb, scope))
+
+
+def _id(kind: str, parts: Sequence[str]) -> str:
+    return f"{kind.lower()}-{hashlib.blake2b(chr(31).join(parts).encode(), digest_size=10).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +161,9 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity as a store returns it. `aliases` are the other names people use, as they write them."""
+    """An entity as a store returns it. `aliases` are the other names people use, as they write them; `identifiers`
+    are strong ones (a repository's URL, an id in a catalogue), of which no two entities share one. `chunks` are the
+    ids of the chunks it was read in."""
 
     id: str
     tenant: str
@@ -84,11 +173,14 @@ class Node:
     summary: str = ""
     aliases: tuple[str, ...] = ()
     properties: Properties = field(default_factory=dict[str, PropertyValue])
+    scope: str = WORLD
+    identifiers: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A directed relation between two node ids as a store returns it."""
+    """A directed relation between two node ids as a store returns it. Only a RELATION has a `verb`."""
 
     tenant: str
     type: EdgeType
@@ -97,6 +189,13 @@ class Edge:
     life: Life
     summary: str = ""
     properties: Properties = field(default_factory=dict[str, PropertyValue])
+    verb: str = ""
+    scope: str = WORLD
+    chunks: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return edge_id(self.type, self.source, self.target, self.verb, self.scope)
 
     def other_end(self, of: str) -> str:
         return self.target if of == self.source else self.source
@@ -104,7 +203,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class NodeFact:
-    """A source's claim that an entity exists. The store finds or makes the entity by its name and aliases."""
+    """A source's claim that an entity exists. The store finds or makes the entity by its name, identifiers and
+    aliases."""
 
     label: Label
     name: str
@@ -112,6 +212,8 @@ class NodeFact:
     aliases: tuple[str, ...] = ()
     properties: Properties = field(default_factory=dict[str, PropertyValue])
     confidence: float = 1.0
+    identifiers: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +234,8 @@ class EdgeFact:
     summary: str = ""
     properties: Properties = field(default_factory=dict[str, PropertyValue])
     confidence: float = 1.0
+    verb: str = ""
+    chunks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +243,8 @@ class Facts:
     """What one run of one source saw: the unit of writing.
 
     `complete` says that the run saw all the source has to say, so that what this source alone asserted before and
-    does not assert now is closed.
+    does not assert now is closed. In another scope than the world, names are looked up in that scope first and then
+    in the world.
     """
 
     source: str
@@ -147,16 +252,19 @@ class Facts:
     nodes: tuple[NodeFact, ...] = ()
     edges: tuple[EdgeFact, ...] = ()
     complete: bool = False
+    scope: str = WORLD
 
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """What a write did, in numbers, and the edge ends that no node answers to, as 'DEPENDS_ON a -> b'."""
+    """What a write did, in numbers; the edges without a node at an end, as 'DEPENDS_ON a -> b'; and the edges that an
+    administrator's correction keeps out."""
 
     added: int = 0
     confirmed: int = 0
     closed: int = 0
     dangling: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +285,71 @@ class Page:
     @property
     def more(self) -> bool:
         return self.cursor is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node that a hop of a walk leads to. `here` is the one of the frontier that it is reached from, of several
+    the first."""
+
+    here: str
+    there: str
+    label: Label
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    edge: Edge
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourPage:
+    """A ranked, capped list of neighbours, as `Page` is one of nodes."""
+
+    neighbours: tuple[Neighbour, ...]
+    cursor: str | None = None
+
+    @property
+    def more(self) -> bool:
+        return self.cursor is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Something that was decided about the graph (a merge, a correction, a proposal), kept beside it. `body` is plain
+    JSON."""
+
+    kind: str
+    id: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Every fact, current and closed, of some nodes: the nodes, the edges that touch them, and the vectors by
+    `interval`."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What becomes of a `History`: every fact as it shall be, and the records to keep and to forget (kind, id)."""
+
+    facts: History
+    records: tuple[Record, ...] = ()
+    forget: tuple[tuple[str, str], ...] = ()
+
+
+def interval(fact: Node | Edge) -> str:
+    """Names one interval of one fact: its id while it holds, and its id with the times it held once it is closed."""
+    if fact.life.valid_to is None:
+        return fact.id
+    return f"{fact.id} {fact.life.valid_from.isoformat()} {fact.life.valid_to.isoformat()}"
 
 
 def utc_now() -> datetime:

@@ -1,50 +1,69 @@
-"""Facts in the Neo4j layout: nodes and relations to and from parameters, and carrying out a write's decisions.
+"""Facts in the Neo4j layout: nodes and relations to and from parameters, and carrying out what `graphrag.writing` and
+others decide.
 
 A property of an entity is a property of its Neo4j node, under its own name, so that stock readers see it. A name that
-the layout uses itself gets a `_` at its end.
+the layout uses itself gets a `_` at its end. The verb of a RELATION is its property `type`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
-from graphrag.identity import name_key
-from graphrag.model import Edge, Facts, Label, Node, Properties, Scalar, WriteReport, node_id
-from graphrag.queries import named
+from graphrag.model import (
+    Edge,
+    EdgeType,
+    Facts,
+    History,
+    Label,
+    Node,
+    Properties,
+    Rewrite,
+    Scalar,
+    WriteReport,
+    interval,
+    node_id,
+)
+from graphrag.queries import filled, named
 from graphrag.stored import Row, edge_of, life_columns, node_of, search_words
 from graphrag.writing import (
-    EdgeDecision,
-    EdgeKey,
+    DENIAL,
     NameKey,
     NodeDecision,
     decide_edges,
     decide_nodes,
-    edge_key,
-    edge_keys,
+    edge_ids,
     fact_keys,
+    node_keys,
+    nodes_to_load,
+    storable,
 )
 
-_BATCH = 2_000
+_BATCH = 10_000
 _LABELS = frozenset(Label)
 _OURS = frozenset(
-    """id tenant name summary aliases embedding type source target name_keys search_words alias_text search_scope
+    """id tenant scope name summary aliases identifiers chunks embedding type edge_type past_label source target
+    name_keys search_words alias_text search_scope
     valid_from valid_to first_seen last_seen confirmations sources confidence""".split()
 )
 _RESERVED = _OURS | {"text"}  # stock LlamaIndex takes a node with `text` for a chunk
 
 
 def read_node(node: Row, labels: Collection[str]) -> Node:
-    label = next(label for label in labels if label in _LABELS)
-    return node_of({**node, "label": label}, _unfolded(node), node["aliases"], node["sources"])
+    return node_of({"valid_to": None, **node, "label": label_of(labels)}, _unfolded(node))
+
+
+def label_of(labels: Iterable[str]) -> Label:
+    return Label(next(label for label in labels if label in _LABELS))
 
 
 def read_edge(edge: Row) -> Edge:
-    return edge_of(edge, _unfolded(edge), edge["sources"])
+    verb = edge.get("type", "")
+    return edge_of({"valid_to": None, **edge, "type": edge["edge_type"], "verb": verb}, _unfolded(edge))
 
 
 def search_scope(tenant: str) -> str:
@@ -52,8 +71,13 @@ def search_scope(tenant: str) -> str:
     return "tenant" + hashlib.blake2b(tenant.encode(), digest_size=10).hexdigest()
 
 
-def name_rows(tenant: str, names: Iterable[NameKey]) -> list[dict[str, str]]:
-    return [{"id": node_id(tenant, label, key), "label": label.value, "key": key} for label, key in names]
+def name_id(tenant: str, place: NameKey) -> str:
+    """The id of the `__Name__` that holds a place in the key space."""
+    return node_id(tenant, place.label, place.key, place.scope)
+
+
+def record_key(tenant: str, kind: str, id: str) -> str:
+    return json.dumps([tenant, kind, id])
 
 
 async def write_facts(tx: AsyncManagedTransaction, tenant: str, facts: Facts) -> WriteReport:
@@ -63,14 +87,61 @@ async def write_facts(tx: AsyncManagedTransaction, tenant: str, facts: Facts) ->
     owners = await work.owners(facts)
     nodes = await work.nodes(facts, owners)
     of_nodes = decide_nodes(tenant, facts, owners, nodes)
-    of_edges = decide_edges(tenant, facts, of_nodes, await work.edges(facts, of_nodes))
-    await work.close(of_nodes, of_edges)
-    await work.put(of_nodes, of_edges)
+    edges, denied = await work.edges(facts, of_nodes, new={node.id for node in of_nodes.put if node.id not in nodes})
+    of_edges = decide_edges(tenant, facts, of_nodes, edges, denied)
+    await work.close_edges(of_edges.closed)
+    await work.close_nodes(of_nodes.closed)
+    await work.put_nodes(of_nodes.put, nodes)
+    await work.claim((name_id(tenant, place), owner) for place, owner in of_nodes.claimed.items())
+    await work.put_edges(of_edges.put, edges)
     return WriteReport(
         added=of_nodes.added + of_edges.added,
         confirmed=of_nodes.confirmed + of_edges.confirmed,
         closed=len(of_nodes.closed) + len(of_edges.closed),
         dangling=of_edges.dangling,
+        denied=of_edges.denied,
+    )
+
+
+async def rewrite_facts(
+    tx: AsyncManagedTransaction, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]
+) -> None:
+    """Replace what `read_history` gives by what `decide` makes of it, within the caller's transaction."""
+    work = _Work(tx, tenant)
+    await work.run("lock_tenant")
+    asked = sorted(set(map(storable, ids)))
+    rewrite = decide(history_of(await work.run("history_nodes", ids=asked), await work.run("history_edges", ids=asked)))
+    for statement in ("remove_past_edges", "remove_past_nodes", "remove_nodes", "free_names"):
+        await work.run(statement, ids=asked)
+    nodes, edges = rewrite.facts.nodes, rewrite.facts.edges
+    current = [node for node in nodes if node.life.valid_to is None]
+    await work.put_nodes(current, {})
+    await work.claim(
+        (name_id(tenant, NameKey(node.scope, node.label, key)), node.id) for node in current for key in node_keys(node)
+    )
+    await work.put_edges([edge for edge in edges if edge.life.valid_to is None], {})
+    vectors = rewrite.facts.vectors
+    past = (node for node in nodes if node.life.valid_to is not None)
+    await work.batches(
+        "create_past_nodes", "rows", ({**_past_node(node), "embedding": _floats(vectors, node)} for node in past)
+    )
+    await work.batches("create_past_edges", "rows", (_past_edge(edge) for edge in edges if edge.life.valid_to))
+    embedded = ((node.id, _floats(vectors, node)) for node in current)
+    await work.batches("set_vectors", "rows", ({"id": id, "vector": vector} for id, vector in embedded if vector))
+    await work.run("forget_records", keys=[record_key(tenant, kind, id) for kind, id in rewrite.forget])
+    records = (
+        {"key": record_key(tenant, each.kind, each.id), "kind": each.kind, "id": each.id, "body": json.dumps(each.body)}
+        for each in rewrite.records
+    )
+    await work.batches("put_records", "rows", ({"tenant": tenant, **row} for row in records))
+
+
+def history_of(nodes: Iterable[Row], edges: Iterable[Row]) -> History:
+    rows = [(read_node(row["node"], row["labels"]), row["node"].get("embedding")) for row in nodes]
+    return History(
+        nodes=tuple(node for node, _ in rows),
+        edges=tuple(read_edge(row["edge"]) for row in edges),
+        vectors={interval(node): tuple(vector) for node, vector in rows if vector is not None},
     )
 
 
@@ -84,101 +155,131 @@ class _Work:
         result = await self._tx.run(self._queries[name], {"tenant": self._tenant, **values})
         return await result.data()
 
-    async def batches(self, name: str, parameter: str, rows: Iterable[Any]) -> list[dict[str, Any]]:
+    async def batches(self, name: str, parameter: str, rows: Iterable[Any], **fill: str) -> list[dict[str, Any]]:
         """Run a query over rows, a bounded number at a time; nothing is sent for no rows."""
+        query = filled(self._queries[name], **fill) if fill else self._queries[name]
         everything = list(rows)
         found: list[dict[str, Any]] = []
         for start in range(0, len(everything), _BATCH):
-            found += await self.run(name, **{parameter: everything[start : start + _BATCH]})
+            batch = {"tenant": self._tenant, parameter: everything[start : start + _BATCH]}
+            found += await (await self._tx.run(query, batch)).data()
         return found
 
     async def owners(self, facts: Facts) -> dict[NameKey, str]:
-        rows = await self.batches("owners", "names", name_rows(self._tenant, sorted(fact_keys(facts))))
-        return {(Label(row["label"]), row["key"]): row["owner"] for row in rows}
+        places = {name_id(self._tenant, place): place for place in fact_keys(facts)}
+        rows = await self.batches("owners", "ids", sorted(places))
+        return {places[row["id"]]: row["owner"] for row in rows}
 
     async def nodes(self, facts: Facts, owners: Mapping[NameKey, str]) -> dict[str, Node]:
-        rows = await self.batches("nodes", "ids", set(owners.values()))
+        rows = await self.batches("nodes_known", "ids", nodes_to_load(facts, owners))
         if facts.complete:
             rows += await self.run("nodes_of_source", source=facts.source)
         return {node.id: node for node in (read_node(row["node"], row["labels"]) for row in rows)}
 
-    async def edges(self, facts: Facts, nodes: NodeDecision) -> dict[EdgeKey, Edge]:
-        rows = await self.batches("edges_by_key", "rows", map(_key_row, edge_keys(facts, nodes)))
+    async def edges(self, facts: Facts, nodes: NodeDecision, new: set[str]) -> tuple[dict[str, Edge], set[str]]:
+        """What `decide_edges` needs to know. An edge to a node that is new cannot be there yet."""
+        wanted = edge_ids(facts, nodes).items()
+        old = ((type, {"id": id, "source": a, "target": b}) for id, (type, a, b) in wanted if new.isdisjoint((a, b)))
+        rows: list[dict[str, Any]] = []
+        for type, of_type in _by_name(old).items():
+            rows += await self.batches("edges_known", "rows", of_type, __TYPE__=type)
         rows += await self.batches("edges_of_nodes", "ids", (node.id for node in nodes.closed))
         if facts.complete:
             rows += await self.run("edges_of_source", source=facts.source)
-        return {edge_key(edge): edge for edge in (read_edge(row["edge"]) for row in rows)}
+        denials = {row["id"] for row in await self.run("records", kind=DENIAL)}
+        return {edge.id: edge for edge in (read_edge(row["edge"]) for row in rows)}, denials
 
-    async def close(self, nodes: NodeDecision, edges: EdgeDecision) -> None:
-        await self.batches(
-            "close_edges",
-            "rows",
-            ({**_key_row(edge_key(edge)), "past": _past(edge, " ".join(edge_key(edge)))} for edge in edges.closed),
-        )
-        await self.batches(
-            "close_nodes", "rows", ({"id": node.id, "past": _past(node, node.id)} for node in nodes.closed)
-        )
-        await self.batches("free_names", "ids", (node.id for node in nodes.closed))
+    async def close_edges(self, edges: Iterable[Edge]) -> None:
+        rows = ((edge.type, {**_ends_of(edge), "past": _past_edge(edge)}) for edge in edges)
+        for type, of_type in _by_name(rows).items():
+            await self.batches("close_edges", "rows", of_type, __TYPE__=type)
 
-    async def put(self, nodes: NodeDecision, edges: EdgeDecision) -> None:
-        await self.batches("put_nodes", "rows", map(_node_row, nodes.put))
+    async def close_nodes(self, nodes: Collection[Node]) -> None:
+        await self.batches("close_nodes", "rows", ({"id": node.id, "past": _past_node(node)} for node in nodes))
+        await self.batches("free_names", "ids", (node.id for node in nodes))
+
+    async def put_nodes(self, nodes: Collection[Node], known: Collection[str]) -> None:
+        new = ((node.label, _node_columns(node)) for node in nodes if node.id not in known)
+        for label, of_label in _by_name(new).items():
+            await self.batches("create_nodes", "rows", of_label, __LABEL__=label)
+        old = ({"id": node.id, "properties": _node_columns(node)} for node in nodes if node.id in known)
+        await self.batches("update_nodes", "rows", old)
+
+    async def claim(self, names: Iterable[tuple[str, str]]) -> None:
         await self.batches(
-            "claim_names",
-            "rows",
-            (
-                {"id": node_id(self._tenant, *name), "tenant": self._tenant, "owner": owner}
-                for name, owner in nodes.claimed.items()
-            ),
-        )
-        await self.batches(
-            "put_edges", "rows", ({**_key_row(edge_key(edge)), "properties": _edge_columns(edge)} for edge in edges.put)
+            "claim_names", "rows", ({"id": id, "tenant": self._tenant, "owner": owner} for id, owner in names)
         )
 
+    async def put_edges(self, edges: Collection[Edge], known: Collection[str]) -> None:
+        for statement, chosen in (
+            ("create_edges", [edge for edge in edges if edge.id not in known]),
+            ("update_edges", [edge for edge in edges if edge.id in known]),
+        ):
+            rows = ((edge.type, {**_ends_of(edge), "properties": _edge_columns(edge)}) for edge in chosen)
+            for type, of_type in _by_name(rows).items():
+                await self.batches(statement, "rows", of_type, __TYPE__=type)
 
-def _key_row(key: EdgeKey) -> dict[str, str]:
-    return {"type": key[0].value, "source": key[1], "target": key[2]}
+
+def _by_name(rows: Iterable[tuple[Label | EdgeType, dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Rows by the name of their label or type, each of which needs a query text of its own."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for name, row in rows:
+        groups.setdefault(name.value, []).append(row)
+    return groups
 
 
-def _node_row(node: Node) -> dict[str, Any]:
-    return {"id": node.id, "label": node.label.value, "properties": _node_columns(node)}
+def _ends_of(edge: Edge) -> dict[str, Any]:
+    return {"id": edge.id, "source": edge.source, "target": edge.target}
 
 
 def _node_columns(node: Node) -> dict[str, Any]:
     return {
+        "id": node.id,
         "tenant": node.tenant,
+        "scope": node.scope,
         "name": node.name,
         "summary": node.summary,
         "aliases": list(node.aliases),
+        "identifiers": list(node.identifiers),
+        "chunks": list(node.chunks),
         "alias_text": " ".join(node.aliases),
-        "name_keys": [name_key(name) for name in (node.name, *node.aliases)],
+        "name_keys": node_keys(node),
         "search_words": search_words(node),
         "search_scope": search_scope(node.tenant),
         **life_columns(node.life),
-        **_folded(node.properties),
+        **folded(node.properties),
     }
 
 
 def _edge_columns(edge: Edge) -> dict[str, Any]:
     return {
+        "id": edge.id,
         "tenant": edge.tenant,
+        "scope": edge.scope,
         "summary": edge.summary,
+        "chunks": list(edge.chunks),
+        **({"type": edge.verb} if edge.verb else {}),
         **life_columns(edge.life),
-        **_folded(edge.properties),
+        **folded(edge.properties),
     }
 
 
-def _past(fact: Node | Edge, name: str) -> dict[str, Any]:
-    columns = _node_columns(fact) if isinstance(fact, Node) else _edge_columns(fact)
-    return {
-        "tenant": fact.tenant,
-        "fact": name,
-        "valid_from": columns["valid_from"],
-        "valid_to": columns["valid_to"],
-        "body": json.dumps(columns),
-    }
+def _past_node(node: Node) -> dict[str, Any]:
+    return {**_node_columns(node), "past_label": node.label.value}
 
 
-def _folded(properties: Properties) -> dict[str, Scalar | list[str]]:
+def _past_edge(edge: Edge) -> dict[str, Any]:
+    ends = {"edge_type": edge.type.value, "source": edge.source, "target": edge.target}
+    return {**_edge_columns(edge), **ends}
+
+
+def _floats(vectors: Mapping[str, tuple[float, ...]], node: Node) -> list[float] | None:
+    vector = vectors.get(interval(node))
+    return None if vector is None else list(vector)
+
+
+def folded(properties: Properties) -> dict[str, Scalar | list[str]]:
+    """Properties under the names that they have in Neo4j."""
     return {
         f"{key}_" if key.rstrip("_") in _RESERVED else key: list(value) if isinstance(value, tuple) else value
         for key, value in properties.items()

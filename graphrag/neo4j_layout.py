@@ -9,11 +9,18 @@ import neo4j
 from neo4j.exceptions import ClientError, TransientError
 
 from graphrag.errors import GraphMisconfigured
+from graphrag.neo4j_migration import bring_forward
 from graphrag.queries import named, statements
 from graphrag.vectors import other_dimensions
 
 _VERSION_KEY = "layout.version"
-_VERSION = b"1"
+_VERSION = b"2"
+"""Raise it with each change of the layout, and say in `neo4j_migration` how the data of the one before follows."""
+_INDEXES = (
+    ("entity", "VECTOR", "__Entity__"),
+    ("entity_text", "FULLTEXT", "__Entity__"),
+    ("past_text", "FULLTEXT", "__PastNode__"),
+)
 _ONLINE_SECONDS = 120
 _ATTEMPTS = 5
 
@@ -21,7 +28,7 @@ _ATTEMPTS = 5
 async def lay_out(driver: neo4j.AsyncDriver, *, database: str, host: str, dimensions: int, refit: bool) -> None:
     """Returns once every index answers. Raises `GraphMisconfigured` when what is there cannot work."""
     layout = _Layout(driver, database)
-    await layout.check_version(host)
+    older = await layout.older_version(host)
     for statement in statements("layout.cypher"):
         await layout.create(statement)
     if refit and _stored_dimensions(await layout.indexes()) not in (None, dimensions):
@@ -30,6 +37,8 @@ async def lay_out(driver: neo4j.AsyncDriver, *, database: str, host: str, dimens
     await layout.create(named("indexes.cypher")["create_vectors"], dimensions=dimensions)
     await layout.run(named("indexes.cypher")["await_online"], seconds=_ONLINE_SECONDS)
     _check_indexes(await layout.indexes(), dimensions, host)
+    if older:
+        await bring_forward(layout.run)
     await layout.run(named("write.cypher")["put_meta"], key=_VERSION_KEY, value=_VERSION)
 
 
@@ -55,13 +64,16 @@ class _Layout:
     async def indexes(self) -> dict[str, Mapping[str, Any]]:
         return {row["name"]: row for row in await self.run(named("indexes.cypher")["show"])}
 
-    async def check_version(self, host: str) -> None:
+    async def older_version(self, host: str) -> bool:
+        """Whether the data is of an older layout. Raises `GraphMisconfigured` when it is of a newer one."""
         rows = await self.run(named("read.cypher")["get_meta"], key=_VERSION_KEY)
-        if rows and bytes(rows[0]["value"]) != _VERSION:
+        found = bytes(rows[0]["value"]) if rows else _VERSION
+        if int(found) > int(_VERSION):
             raise GraphMisconfigured(
-                f"The graph in Neo4j at {host} was laid out by another version of this program. Use that version, or "
+                f"The graph in Neo4j at {host} was laid out by a newer version of this program. Use that version, or "
                 "name another database in INCIDENT_GRAPH_GRAPH_URL and ingest again."
             )
+        return found != _VERSION
 
 
 def _stored_dimensions(indexes: Mapping[str, Mapping[str, Any]]) -> int | None:
@@ -69,9 +81,9 @@ def _stored_dimensions(indexes: Mapping[str, Mapping[str, Any]]) -> int | None:
 
 
 def _check_indexes(indexes: Mapping[str, Mapping[str, Any]], dimensions: int, host: str) -> None:
-    for name, kind in (("entity", "VECTOR"), ("entity_text", "FULLTEXT")):
+    for name, kind, label in _INDEXES:
         index = indexes.get(name)
-        if index is None or index["type"] != kind or index["labelsOrTypes"] != ["__Entity__"]:
+        if index is None or index["type"] != kind or index["labelsOrTypes"] != [label]:
             raise GraphMisconfigured(
                 f"Neo4j at {host} has another index named `{name}`. Drop it (`DROP INDEX {name}`) or name another "
                 "database in INCIDENT_GRAPH_GRAPH_URL."

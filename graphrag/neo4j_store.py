@@ -6,45 +6,68 @@ Entities are nodes `:__Node__:__Entity__:<Label>`, current edges are relations. 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+import itertools
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import neo4j
-from neo4j.exceptions import ConstraintError
 
-from graphrag.errors import GraphMisconfigured, GraphUnavailable
 from graphrag.identity import name_key
-from graphrag.model import Direction, Edge, EdgeType, Facts, Hit, Label, Node, Page, WriteReport
-from graphrag.neo4j_errors import neo4j_errors
-from graphrag.neo4j_facts import name_rows, read_edge, read_node, search_scope, write_facts
-from graphrag.neo4j_layout import lay_out
+from graphrag.model import (
+    NOW,
+    WORLD,
+    Direction,
+    Edge,
+    EdgeType,
+    Facts,
+    History,
+    Hit,
+    Label,
+    Neighbour,
+    NeighbourPage,
+    Node,
+    Page,
+    Properties,
+    Record,
+    Rewrite,
+    Step,
+    View,
+    WriteReport,
+)
+from graphrag.neo4j_database import Address, Database
+from graphrag.neo4j_facts import (
+    folded,
+    history_of,
+    label_of,
+    name_id,
+    read_edge,
+    read_node,
+    rewrite_facts,
+    search_scope,
+    write_facts,
+)
 from graphrag.queries import named
 from graphrag.store import Vector
-from graphrag.stored import Listing, query_words
+from graphrag.stored import (
+    Place,
+    leaving,
+    moment_of,
+    neighbour_listing,
+    neighbour_page,
+    node_listing,
+    node_page,
+    place_of,
+    query_words,
+    reaching,
+    steps_over,
+)
 from graphrag.vectors import checked
-from graphrag.writing import SYMMETRIC, storable
+from graphrag.writing import NameKey, node_keys, storable
 
-_OLDEST = (5, 26)
-_CONNECT_SECONDS = 5.0
-_RETRY_SECONDS = 10.0
-_ATTEMPTS = 3
+_MOST_NEIGHBOURS = 100_000
 _BATCH = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a database is: `uri` without credentials, `host` (with port) as sentences name it."""
-
-    uri: str
-    host: str
-    database: str
-    user: str = ""
-    password: str = ""
-
-    def __repr__(self) -> str:
-        return f"Address({self.uri!r}, database={self.database!r})"
 
 
 class Neo4jStore:
@@ -54,46 +77,23 @@ class Neo4jStore:
     """
 
     def __init__(self, address: Address, *, dimensions: int, refit: bool = False) -> None:
-        self._address = address
+        self._database = Database(address)
         self._dimensions = dimensions
         self._refit = refit
-        self._driver: neo4j.AsyncDriver | None = None
+        self._read = self._database.read
+        self._change = self._database.change
 
     async def open(self) -> None:
-        if self._driver is not None:
-            return
-        with neo4j_errors(self._address.host):
-            driver = self._connect()
-            try:
-                self._check_version((await driver.get_server_info()).agent)
-                await lay_out(
-                    driver,
-                    database=self._address.database,
-                    host=self._address.host,
-                    dimensions=self._dimensions,
-                    refit=self._refit,
-                )
-            except BaseException:
-                await driver.close()
-                raise
-            self._driver = driver
+        await self._database.open(dimensions=self._dimensions, refit=self._refit)
 
     async def close(self) -> None:
-        driver, self._driver = self._driver, None
-        if driver is not None:
-            await driver.close()
+        await self._database.close()
 
     async def write(self, tenant: str, facts: Facts) -> WriteReport:
-        with neo4j_errors(self._address.host):
-            for attempt in range(1, _ATTEMPTS + 1):
-                try:
-                    async with self._session() as session:
-                        return await session.execute_write(write_facts, tenant, facts)
-                except ConstraintError:
-                    # Another writer made the same thing first; on the next attempt it is found.
-                    if attempt == _ATTEMPTS:
-                        raise
-        raise AssertionError("unreachable")
+        return await self._change(lambda tx: write_facts(tx, tenant, facts))
+
+    async def rewrite(self, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]) -> None:
+        await self._change(lambda tx: rewrite_facts(tx, tenant, ids, decide))
 
     async def set_vectors(self, tenant: str, vectors: Mapping[str, Vector]) -> None:
         arrays = {id: checked(vector, self._dimensions) for id, vector in vectors.items()}
@@ -107,33 +107,57 @@ class Neo4jStore:
                 await (await tx.run(named("write.cypher")["set_vectors"], {"tenant": tenant, "rows": batch})).consume()
             await (await tx.run(named("write.cypher")["clear_vectors"], {"tenant": tenant, "ids": zero})).consume()
 
-        with neo4j_errors(self._address.host):
-            async with self._session() as session:
-                await session.execute_write(work)
+        await self._change(work)
 
-    async def nodes(self, tenant: str, ids: Collection[str]) -> dict[str, Node]:
-        rows = await self._read("nodes", tenant=tenant, ids=sorted(set(map(storable, ids))))
+    async def annotate(self, tenant: str, properties: Mapping[str, Properties]) -> None:
+        rows = [{"id": id, "properties": folded(each)} for id, each in properties.items()]
+
+        async def work(tx: neo4j.AsyncManagedTransaction) -> None:
+            for start in range(0, len(rows), _BATCH):
+                batch = rows[start : start + _BATCH]
+                await (await tx.run(named("write.cypher")["annotate"], {"tenant": tenant, "rows": batch})).consume()
+
+        await self._change(work)
+
+    async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
+        asked = sorted(set(map(storable, ids)))
+        if view.as_of is None:
+            rows = await self._read("nodes", tenant=tenant, ids=asked, scopes=list(view.scopes))
+        else:
+            rows = await self._held(tenant, view, ids=asked)
         return {node.id: node for node in map(_node, rows)}
 
-    async def resolve(self, tenant: str, keys: Collection[str], labels: Collection[Label]) -> dict[str, list[Node]]:
-        names = name_rows(tenant, ((label, storable(key)) for key in set(keys) for label in set(labels or Label)))
+    async def resolve(
+        self, tenant: str, keys: Collection[str], labels: Collection[Label], view: View = NOW
+    ) -> dict[str, list[Node]]:
+        asked = {storable(key) for key in keys}
         found: dict[str, list[Node]] = {}
-        for row in await self._read("resolve", tenant=tenant, names=names):
-            found.setdefault(row["key"], []).append(_node(row))
+        if view.as_of is None:
+            places = itertools.product(view.scopes, set(labels or Label), asked)
+            names = [{"id": name_id(tenant, NameKey(*place)), "key": place[2]} for place in places]
+            for row in await self._read("resolve", tenant=tenant, names=names):
+                found.setdefault(row["key"], []).append(_node(row))
+        else:
+            for node in map(_node, await self._held(tenant, view, labels, keys=sorted(asked))):
+                for key in asked.intersection(node_keys(node)):
+                    found.setdefault(key, []).append(node)
         return found
 
     async def search_vectors(
-        self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = ()
+        self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = (), view: View = NOW
     ) -> list[Hit]:
         query = checked(vector, self._dimensions)
         if limit <= 0 or not query.any():
             return []
         asked: dict[str, Any] = {
             "tenant": tenant,
+            "scopes": list(view.scopes),
             "vector": query.tolist(),
             "limit": limit,
             "labels": _values(labels or Label),
         }
+        if view.as_of is not None:
+            return _hits(await self._read("scan_vectors_at", at=moment_of(view), **asked))
         # The index knows no tenant: ask it for more than needed; when other tenants crowd it, compare with every
         # vector of this one.
         fetch = 10 * limit + 100
@@ -143,99 +167,189 @@ class Neo4jStore:
             rows = await self._read("scan_vectors", **asked)
         return _hits(rows)
 
-    async def search_text(self, tenant: str, text: str, limit: int, labels: Collection[Label] = ()) -> list[Hit]:
+    async def search_text(
+        self, tenant: str, text: str, limit: int, labels: Collection[Label] = (), view: View = NOW
+    ) -> list[Hit]:
         words = query_words(text)
         if not words:
             return []
-        return _hits(
-            await self._read(
-                "search_text",
-                tenant=tenant,
-                lucene=_lucene(tenant, words),
-                limit=limit,
-                labels=_values(labels or Label),
-            )
+        rows = await self._read(
+            "search_text" if view.as_of is None else "search_text_at",
+            tenant=tenant,
+            scopes=list(view.scopes),
+            lucene=_lucene(tenant, words),
+            limit=limit,
+            labels=_values(labels or Label),
+            at=moment_of(view),
         )
+        return _hits(rows)
 
     async def edges(
-        self, tenant: str, ids: Collection[str], types: Collection[EdgeType], direction: Direction, limit: int
+        self,
+        tenant: str,
+        ids: Collection[str],
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int,
+        view: View = NOW,
     ) -> list[Edge]:
         rows = await self._read(
-            "edges",
+            "edges" if view.as_of is None else "edges_at",
             tenant=tenant,
+            scopes=list(view.scopes),
+            types=(leaving(types, direction), reaching(types, direction)),
             ids=sorted(set(map(storable, ids))),
-            leaving=_values(type for type in types if direction is not Direction.IN or type in SYMMETRIC),
-            reaching=_values(type for type in types if direction is not Direction.OUT or type in SYMMETRIC),
             limit=limit,
+            at=moment_of(view),
         )
         return [read_edge(row["edge"]) for row in rows]
 
+    async def steps(
+        self,
+        tenant: str,
+        frontier: Sequence[str],
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int,
+        view: View = NOW,
+    ) -> tuple[list[Step], bool]:
+        if view.as_of is not None:
+            edges = await self.edges(tenant, frontier, types, direction, limit + 1, view)
+            ends = {end for edge in edges for end in (edge.source, edge.target)}
+            return steps_over(edges[:limit], frontier, await self.nodes(tenant, ends, view), types, direction), (
+                len(edges) > limit
+            )
+        rows = await self._read(
+            "steps",
+            tenant=tenant,
+            scopes=list(view.scopes),
+            types=(leaving(types, direction), reaching(types, direction)),
+            frontier=list(map(storable, frontier)),
+            limit=limit + 1,
+        )
+        found = [Step(frontier[int(row["rank"])], row["there"], label_of(row["labels"]), row["name"]) for row in rows]
+        return found, sum(row["walked"] for row in rows) > limit
+
+    async def neighbours(
+        self,
+        tenant: str,
+        id: str,
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int = 50,
+        cursor: str | None = None,
+        view: View = NOW,
+    ) -> NeighbourPage:
+        listing = neighbour_listing(tenant, id, types, direction, view)
+        after = listing.place(cursor)
+        if view.as_of is not None:
+            return neighbour_page(listing, await self._neighbours_at(tenant, id, types, direction, after, view), limit)
+        rows = await self._read(
+            "neighbours",
+            tenant=tenant,
+            scopes=list(view.scopes),
+            types=(leaving(types, direction), reaching(types, direction)),
+            id=storable(id),
+            after=after and asdict(after),
+            limit=limit + 1,
+        )
+        return neighbour_page(listing, [Neighbour(read_edge(row["edge"]), _node(row)) for row in rows], limit)
+
     async def list_nodes(
-        self, tenant: str, labels: Collection[Label] = (), query: str = "", limit: int = 50, cursor: str | None = None
+        self,
+        tenant: str,
+        labels: Collection[Label] = (),
+        query: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+        view: View = NOW,
     ) -> Page:
-        listing = Listing(tenant, labels, query)
-        after = listing.place(cursor) if cursor else None
+        listing = node_listing(tenant, labels, query, view)
+        after = listing.place(cursor)
+        key = name_key(storable(query))
+        if view.as_of is not None:
+            held = map(_node, await self._held(tenant, view, labels, part=key))
+            return node_page(listing, [node for node in held if after is None or place_of(node) > after], limit)
         rows = await self._read(
             "list_nodes",
             tenant=tenant,
+            scopes=list(view.scopes),
             labels=_values(labels or Label),
-            key=name_key(storable(query)),
-            after=after and {"confirmations": after.confirmations, "name": after.name, "id": after.id},
+            key=key,
+            after=after and asdict(after),
             limit=limit + 1,
         )
-        nodes = tuple(map(_node, rows[:limit]))
-        return Page(nodes, listing.cursor(nodes[-1]) if nodes and len(rows) > limit else None)
+        return node_page(listing, list(map(_node, rows)), limit)
 
-    async def all_nodes(self, tenant: str) -> list[Node]:
-        return list(map(_node, await self._read("all_nodes", tenant=tenant)))
+    async def all_nodes(self, tenant: str, labels: Collection[Label] = (), view: View = NOW) -> list[Node]:
+        if view.as_of is not None:
+            return list(map(_node, await self._held(tenant, view, labels)))
+        asked: dict[str, Any] = {"tenant": tenant, "scopes": list(view.scopes), "labels": _values(labels or Label)}
+        return list(map(_node, await self._read("all_nodes", **asked)))
+
+    async def pairs(self, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
+        rows = await self._read("pairs", tenant=tenant, types=([type.value], []), scope=WORLD)
+        return [(row["source"], row["target"]) for row in rows]
+
+    async def history(self, tenant: str, ids: Collection[str] | None) -> History:
+        if ids is None:
+            nodes, edges = await self._read("every_node", tenant=tenant), await self._read("every_edge", tenant=tenant)
+        else:
+            asked = sorted(set(map(storable, ids)))
+            nodes = await self._read("history_nodes", tenant=tenant, ids=asked)
+            edges = await self._read("history_edges", tenant=tenant, ids=asked)
+        return history_of(nodes, edges)
+
+    async def records(self, tenant: str, kind: str) -> list[Record]:
+        rows = await self._read("records", tenant=tenant, kind=kind)
+        return [Record(kind, row["id"], json.loads(row["body"])) for row in rows]
 
     async def put_meta(self, key: str, value: bytes) -> None:
-        with neo4j_errors(self._address.host):
-            await self._opened().execute_query(
-                named("write.cypher")["put_meta"], {"key": key, "value": value}, database_=self._address.database
-            )
+        async def work(tx: neo4j.AsyncManagedTransaction) -> None:
+            await (await tx.run(named("write.cypher")["put_meta"], {"key": key, "value": value})).consume()
+
+        await self._change(work)
 
     async def get_meta(self, key: str) -> bytes | None:
         rows = await self._read("get_meta", key=key)
         return bytes(rows[0]["value"]) if rows else None
 
-    async def _read(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        with neo4j_errors(self._address.host):
-            result = await self._opened().execute_query(
-                named("read.cypher")[name],
-                values,
-                database_=self._address.database,
-                routing_=neo4j.RoutingControl.READ,
-            )
-        return [record.data() for record in result.records]
+    async def _held(
+        self,
+        tenant: str,
+        view: View,
+        labels: Collection[Label] = (),
+        *,
+        ids: Collection[str] | None = None,
+        keys: Collection[str] | None = None,
+        part: str = "",
+    ) -> list[dict[str, Any]]:
+        """The nodes that held at the view's moment, most confirmed first."""
+        return await self._read(
+            "nodes_at",
+            tenant=tenant,
+            at=moment_of(view),
+            scopes=list(view.scopes),
+            labels=_values(labels or Label),
+            ids=ids,
+            keys=keys,
+            part=part,
+        )
 
-    def _session(self) -> neo4j.AsyncSession:
-        """A session whose writes the reads of `execute_query` are sure to see, on a cluster too."""
-        driver = self._opened()
-        return driver.session(database=self._address.database, bookmark_manager=driver.execute_query_bookmark_manager)
-
-    def _opened(self) -> neo4j.AsyncDriver:
-        if self._driver is None:
-            raise GraphUnavailable("The graph's store is not open.")
-        return self._driver
-
-    def _connect(self) -> neo4j.AsyncDriver:
-        try:
-            return neo4j.AsyncGraphDatabase.driver(
-                self._address.uri,
-                auth=(self._address.user, self._address.password) if self._address.user else None,
-                connection_timeout=_CONNECT_SECONDS,
-                connection_acquisition_timeout=_RETRY_SECONDS,
-                max_transaction_retry_time=_RETRY_SECONDS,
-                notifications_min_severity="OFF",
-            )
-        except ValueError as error:
-            raise GraphMisconfigured(f"{self._address.uri} is not an address the Neo4j driver understands.") from error
-
-    def _check_version(self, agent: str) -> None:
-        numbers = re.search(r"(\d+)\.(\d+)", agent)
-        if numbers and (int(numbers[1]), int(numbers[2])) < _OLDEST:
-            raise GraphMisconfigured(f"{self._address.host} runs {agent}; the graph needs Neo4j 5.26 or later.")
+    async def _neighbours_at(
+        self,
+        tenant: str,
+        id: str,
+        types: Collection[EdgeType],
+        direction: Direction,
+        after: Place | None,
+        view: View,
+    ) -> list[Neighbour]:
+        edges = await self.edges(tenant, [id], types, direction, _MOST_NEIGHBOURS, view)
+        nodes = await self.nodes(tenant, {edge.other_end(id) for edge in edges}, view)
+        found = [Neighbour(edge, nodes[edge.other_end(id)]) for edge in edges if edge.other_end(id) in nodes]
+        found.sort(key=place_of)
+        return [each for each in found if after is None or place_of(each) > after]
 
 
 def _node(row: Mapping[str, Any]) -> Node:
@@ -246,7 +360,7 @@ def _hits(rows: Collection[Mapping[str, Any]]) -> list[Hit]:
     return [Hit(_node(row), row["score"]) for row in rows]
 
 
-def _values(names: Iterable[Label | EdgeType]) -> list[str]:
+def _values(names: Iterable[Label]) -> list[str]:
     return [name.value for name in names]
 
 

@@ -1,47 +1,51 @@
-"""Facts as rows of the SQLite layout: reading them, and carrying out what `graphrag.writing` decides."""
+"""Facts as rows of the SQLite layout: reading them, and carrying out what `graphrag.writing` and others decide."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
 from typing import Any
 
-from graphrag.model import Edge, EdgeType, Facts, Node, WriteReport
-from graphrag.sqlite_vectors import vectors_changed
+import numpy as np
+
+from graphrag.model import Edge, Facts, History, Node, Rewrite, WriteReport, interval
+from graphrag.sqlite_vectors import STORED, vectors_changed
 from graphrag.stored import edge_of, life_columns, node_of, search_words
 from graphrag.writing import (
+    DENIAL,
     EdgeDecision,
-    EdgeKey,
     NameKey,
     NodeDecision,
     decide_edges,
     decide_nodes,
-    edge_key,
-    edge_keys,
+    edge_ids,
     fact_keys,
+    node_keys,
+    nodes_to_load,
     storable,
 )
+
+NODE_COLUMNS = (
+    *("id", "tenant", "scope", "label", "name", "summary", "aliases", "identifiers", "name_keys", "properties"),
+    *("chunks", "valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
+)
+_LISTS = ("aliases", "identifiers", "chunks", "sources")
 
 
 def read_node(row: sqlite3.Row) -> Node:
     columns = dict(row)
-    return node_of(
-        columns, json.loads(columns["properties"]), json.loads(columns["aliases"]), json.loads(columns["sources"])
-    )
+    for name in _LISTS:
+        columns[name] = json.loads(columns[name])
+    return node_of(columns, json.loads(columns["properties"]))
 
 
 def read_edge(row: sqlite3.Row) -> Edge:
     columns = dict(row)
-    return edge_of(columns, json.loads(columns["properties"]), json.loads(columns["sources"]))
-
-
-def read_nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, Node]:
-    rows = db.execute(
-        "SELECT * FROM node WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
-        (tenant, as_json(map(storable, ids))),
-    )
-    return {row["id"]: read_node(row) for row in rows}
+    for name in ("chunks", "sources"):
+        columns[name] = json.loads(columns[name])
+    return edge_of(columns, json.loads(columns["properties"]))
 
 
 def as_json(values: Iterable[Any]) -> str:
@@ -51,32 +55,92 @@ def as_json(values: Iterable[Any]) -> str:
 def write_facts(db: sqlite3.Connection, tenant: str, facts: Facts) -> WriteReport:
     """Write one run of one source within the caller's transaction."""
     owners = _owners(db, tenant, facts)
-    nodes = read_nodes(db, tenant, owners.values())
+    nodes = _nodes(db, tenant, nodes_to_load(facts, owners))
     if facts.complete:
         nodes |= _asserted_nodes(db, tenant, facts.source)
     of_nodes = decide_nodes(tenant, facts, owners, nodes)
-    of_edges = decide_edges(tenant, facts, of_nodes, _edges(db, tenant, facts, of_nodes))
-    _close_edges(db, tenant, of_edges)
-    _close_nodes(db, tenant, of_nodes)
-    _put_nodes(db, tenant, of_nodes)
-    _put_edges(db, tenant, of_edges)
+    wanted = edge_ids(facts, of_nodes)
+    of_edges = decide_edges(
+        tenant, facts, of_nodes, _edges(db, tenant, facts, of_nodes, wanted), _denied(db, tenant, wanted)
+    )
+    _close(db, tenant, of_nodes, of_edges)
+    _put(db, tenant, of_nodes, of_edges)
     return WriteReport(
         added=of_nodes.added + of_edges.added,
         confirmed=of_nodes.confirmed + of_edges.confirmed,
         closed=len(of_nodes.closed) + len(of_edges.closed),
         dangling=of_edges.dangling,
+        denied=of_edges.denied,
     )
+
+
+def rewrite_facts(
+    db: sqlite3.Connection, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]
+) -> None:
+    """Replace what `read_history` gives by what `decide` makes of it, within the caller's transaction."""
+    known = read_history(db, tenant, ids)
+    rewrite = decide(known)
+    for edge in known.edges:
+        _remove_edge(db, edge)
+    for node in known.nodes:
+        _remove_node(db, node)
+    for node in rewrite.facts.nodes:
+        _add_node(db, node, rewrite.facts.vectors.get(interval(node)))
+    for edge in rewrite.facts.edges:
+        _add_edge(db, edge)
+    for kind, id in rewrite.forget:
+        db.execute("DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", (tenant, kind, id))
+    for record in rewrite.records:
+        db.execute(
+            "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?)",
+            (tenant, record.kind, record.id, json.dumps(record.body)),
+        )
+    vectors_changed(db, tenant)
+
+
+def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | None) -> History:
+    """Every fact of these nodes, or of the whole tenant without vectors."""
+    if ids is None:
+        of_node = of_edge = "tenant = :tenant"
+    else:
+        wanted = "(SELECT value FROM json_each(:ids))"
+        of_node = f"tenant = :tenant AND id IN {wanted}"
+        of_edge = f"tenant = :tenant AND (source IN {wanted} OR target IN {wanted})"
+    values = {"tenant": tenant, "ids": as_json(map(storable, ids or ()))}
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    vectors: dict[str, tuple[float, ...]] = {}
+    for past in ("", "past_"):
+        embedding = "embedding" if past else "(SELECT embedding FROM vector WHERE node = id) AS embedding"
+        more = f", {embedding}" if ids is not None and not past else ""
+        for row in db.execute(f"SELECT *{more} FROM {past}node WHERE {of_node} ORDER BY id, valid_from", values):
+            node = read_node(row)
+            nodes.append(node)
+            if ids is not None and row["embedding"] is not None:
+                vectors[interval(node)] = tuple(np.frombuffer(row["embedding"], dtype=STORED).tolist())
+        found = db.execute(f"SELECT * FROM {past}edge WHERE {of_edge} ORDER BY id, valid_from", values)
+        edges += map(read_edge, found.fetchall())
+    return History(tuple(nodes), tuple(edges), vectors)
 
 
 def _owners(db: sqlite3.Connection, tenant: str, facts: Facts) -> dict[NameKey, str]:
     owners: dict[NameKey, str] = {}
-    for label, key in fact_keys(facts):
+    for place in fact_keys(facts):
         row = db.execute(
-            "SELECT node FROM name_key WHERE tenant = ? AND label = ? AND key = ?", (tenant, label, key)
+            "SELECT node FROM name_key WHERE tenant = ? AND key = ? AND label = ? AND scope = ?",
+            (tenant, place.key, place.label, place.scope),
         ).fetchone()
         if row is not None:
-            owners[label, key] = row["node"]
+            owners[place] = row["node"]
     return owners
+
+
+def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, Node]:
+    rows = db.execute(
+        "SELECT * FROM node WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
+        (tenant, as_json(ids)),
+    )
+    return {row["id"]: read_node(row) for row in rows}
 
 
 def _asserted_nodes(db: sqlite3.Connection, tenant: str, source: str) -> dict[str, Node]:
@@ -88,64 +152,131 @@ def _asserted_nodes(db: sqlite3.Connection, tenant: str, source: str) -> dict[st
     return {row["id"]: read_node(row) for row in rows}
 
 
-def _edges(db: sqlite3.Connection, tenant: str, facts: Facts, nodes: NodeDecision) -> dict[EdgeKey, Edge]:
+def _edges(
+    db: sqlite3.Connection, tenant: str, facts: Facts, nodes: NodeDecision, wanted: Collection[str]
+) -> dict[str, Edge]:
     """What `decide_edges` needs to know."""
-    found: list[sqlite3.Row] = []
-    wanted = set(edge_keys(facts, nodes))
+    found = db.execute("SELECT * FROM edge WHERE id IN (SELECT value FROM json_each(?))", (as_json(wanted),)).fetchall()
     if facts.complete:
-        asserted = db.execute("SELECT fact FROM asserted WHERE tenant = ? AND source = ?", (tenant, facts.source))
-        wanted |= {key for row in asserted.fetchall() if (key := _edge_key(row["fact"])) is not None}
-    for type, source, target in wanted:
         found += db.execute(
-            "SELECT * FROM edge WHERE source = ? AND type = ? AND target = ?", (source, type, target)
+            """SELECT edge.* FROM asserted JOIN edge ON edge.id = asserted.fact
+            WHERE asserted.tenant = ? AND asserted.source = ?""",
+            (tenant, facts.source),
         ).fetchall()
     for node in nodes.closed:
-        found += db.execute(
-            "SELECT * FROM edge WHERE source = ? UNION SELECT * FROM edge WHERE target = ?", (node.id, node.id)
-        ).fetchall()
-    return {edge_key(edge): edge for edge in map(read_edge, found)}
+        found += db.execute("SELECT * FROM edge WHERE source = ? OR target = ?", (node.id, node.id)).fetchall()
+    return {edge.id: edge for edge in map(read_edge, found)}
 
 
-def _close_edges(db: sqlite3.Connection, tenant: str, edges: EdgeDecision) -> None:
+def _denied(db: sqlite3.Connection, tenant: str, wanted: Collection[str]) -> set[str]:
+    rows = db.execute(
+        "SELECT id FROM record WHERE tenant = ? AND kind = ? AND id IN (SELECT value FROM json_each(?))",
+        (tenant, DENIAL, as_json(wanted)),
+    )
+    return {row["id"] for row in rows}
+
+
+def _close(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: EdgeDecision) -> None:
     for edge in edges.closed:
-        _keep_past(db, tenant, _edge_name(edge), _edge_columns(edge))
-        db.execute(
-            "DELETE FROM edge WHERE source = ? AND type = ? AND target = ?", (edge.source, edge.type, edge.target)
-        )
-
-
-def _close_nodes(db: sqlite3.Connection, tenant: str, nodes: NodeDecision) -> None:
+        db.execute("DELETE FROM edge WHERE id = ?", (edge.id,))
+        db.execute("DELETE FROM asserted WHERE fact = ?", (edge.id,))
+        _add_edge(db, edge)
     for node in nodes.closed:
-        _keep_past(db, tenant, node.id, _node_columns(node))
-        db.execute("DELETE FROM node_text WHERE rowid = (SELECT row FROM node WHERE id = ?)", (node.id,))
-        db.execute("DELETE FROM node WHERE id = ?", (node.id,))
-        db.execute("DELETE FROM name_key WHERE node = ?", (node.id,))
-        db.execute("DELETE FROM vector WHERE node = ?", (node.id,))
+        row = db.execute("SELECT embedding FROM vector WHERE node = ?", (node.id,)).fetchone()
+        _remove_current_node(db, node.id)
+        _add_past_node(db, node, row and row["embedding"])
     if nodes.closed:
         vectors_changed(db, tenant)
 
 
-def _put_nodes(db: sqlite3.Connection, tenant: str, nodes: NodeDecision) -> None:
+def _put(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: EdgeDecision) -> None:
     for node in nodes.put:
-        columns = _node_columns(node)
-        row = db.execute(_upsert("node", columns, ("id",)) + " RETURNING row", columns).fetchone()["row"]
-        db.execute("DELETE FROM node_text WHERE rowid = ?", (row,))
-        db.execute(
-            "INSERT INTO node_text (rowid, name, words, aliases, summary) VALUES (?, ?, ?, ?, ?)",
-            (row, node.name, search_words(node), " ".join(node.aliases), node.summary),
-        )
-        _assert(db, tenant, node.id, node.life.sources)
+        _put_node(db, node)
     db.executemany(
-        "INSERT INTO name_key VALUES (?, ?, ?, ?)",
-        [(tenant, label, key, id) for (label, key), id in nodes.claimed.items()],
+        "INSERT INTO name_key VALUES (?, ?, ?, ?, ?)",
+        [(tenant, place.key, place.label, place.scope, id) for place, id in nodes.claimed.items()],
+    )
+    for edge in edges.put:
+        columns = _edge_columns(edge)
+        db.execute(_upsert("edge", tuple(columns)), columns)
+        _assert(db, tenant, edge.id, edge.life.sources)
+
+
+def _put_node(db: sqlite3.Connection, node: Node) -> None:
+    columns = _node_columns(node)
+    row = db.execute(_upsert("node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
+    db.execute("DELETE FROM node_text WHERE rowid = ?", (row,))
+    _index_text(db, "node_text", row, node)
+    _assert(db, node.tenant, node.id, node.life.sources)
+
+
+def _add_node(db: sqlite3.Connection, node: Node, vector: tuple[float, ...] | None) -> None:
+    """A node that is not there yet, with its names."""
+    blob = None if vector is None else np.asarray(vector, dtype=STORED).tobytes()
+    if node.life.valid_to is not None:
+        _add_past_node(db, node, blob)
+        return
+    _put_node(db, node)
+    db.executemany(
+        "INSERT INTO name_key VALUES (?, ?, ?, ?, ?)",
+        [(node.tenant, key, node.label, node.scope, node.id) for key in node_keys(node)],
+    )
+    if blob is not None:
+        db.execute("INSERT INTO vector VALUES (?, ?, ?)", (node.id, node.tenant, blob))
+
+
+def _add_past_node(db: sqlite3.Connection, node: Node, embedding: bytes | None) -> None:
+    columns = {**_node_columns(node), "embedding": embedding}
+    row = db.execute(_insert("past_node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
+    _index_text(db, "past_node_text", row, node)
+
+
+def _remove_node(db: sqlite3.Connection, node: Node) -> None:
+    if node.life.valid_to is None:
+        _remove_current_node(db, node.id)
+        return
+    columns = life_columns(node.life)
+    rows = db.execute(
+        "DELETE FROM past_node WHERE id = ? AND valid_from = ? AND valid_to = ? RETURNING row",
+        (node.id, columns["valid_from"], columns["valid_to"]),
+    ).fetchall()
+    db.executemany("DELETE FROM past_node_text WHERE rowid = ?", [(row["row"],) for row in rows])
+
+
+def _remove_current_node(db: sqlite3.Connection, id: str) -> None:
+    db.execute("DELETE FROM node_text WHERE rowid = (SELECT row FROM node WHERE id = ?)", (id,))
+    db.execute("DELETE FROM node WHERE id = ?", (id,))
+    db.execute("DELETE FROM name_key WHERE node = ?", (id,))
+    db.execute("DELETE FROM vector WHERE node = ?", (id,))
+    db.execute("DELETE FROM asserted WHERE fact = ?", (id,))
+
+
+def _add_edge(db: sqlite3.Connection, edge: Edge) -> None:
+    columns = _edge_columns(edge)
+    if edge.life.valid_to is not None:
+        db.execute(_insert("past_edge", tuple(columns)), columns)
+        return
+    db.execute(_insert("edge", tuple(columns)), columns)
+    _assert(db, edge.tenant, edge.id, edge.life.sources)
+
+
+def _remove_edge(db: sqlite3.Connection, edge: Edge) -> None:
+    if edge.life.valid_to is None:
+        db.execute("DELETE FROM edge WHERE id = ?", (edge.id,))
+        db.execute("DELETE FROM asserted WHERE fact = ?", (edge.id,))
+        return
+    columns = life_columns(edge.life)
+    db.execute(
+        "DELETE FROM past_edge WHERE source = ? AND id = ? AND valid_from = ? AND valid_to = ?",
+        (edge.source, edge.id, columns["valid_from"], columns["valid_to"]),
     )
 
 
-def _put_edges(db: sqlite3.Connection, tenant: str, edges: EdgeDecision) -> None:
-    for edge in edges.put:
-        columns = _edge_columns(edge)
-        db.execute(_upsert("edge", columns, ("source", "type", "target")), columns)
-        _assert(db, tenant, _edge_name(edge), edge.life.sources)
+def _index_text(db: sqlite3.Connection, table: str, row: int, node: Node) -> None:
+    db.execute(
+        f"INSERT INTO {table} (rowid, name, words, aliases, summary) VALUES (?, ?, ?, ?, ?)",
+        (row, node.name, search_words(node), " ".join(node.aliases), node.summary),
+    )
 
 
 def _assert(db: sqlite3.Connection, tenant: str, fact: str, sources: Iterable[str]) -> None:
@@ -153,35 +284,19 @@ def _assert(db: sqlite3.Connection, tenant: str, fact: str, sources: Iterable[st
     db.executemany("INSERT INTO asserted VALUES (?, ?, ?)", [(tenant, source, fact) for source in sources])
 
 
-def _keep_past(db: sqlite3.Connection, tenant: str, fact: str, columns: dict[str, Any]) -> None:
-    db.execute("DELETE FROM asserted WHERE fact = ?", (fact,))
-    db.execute(
-        "INSERT INTO past (tenant, fact, valid_from, valid_to, body) VALUES (?, ?, ?, ?, ?)",
-        (tenant, fact, columns["valid_from"], columns["valid_to"], json.dumps(columns)),
-    )
-
-
-def _edge_name(edge: Edge) -> str:
-    return f"{edge.type} {edge.source} {edge.target}"
-
-
-def _edge_key(fact: str) -> EdgeKey | None:
-    match fact.split(" "):
-        case [type, source, target]:
-            return (EdgeType(type), source, target)
-        case _:
-            return None
-
-
 def _node_columns(node: Node) -> dict[str, Any]:
     return {
         "id": node.id,
         "tenant": node.tenant,
+        "scope": node.scope,
         "label": node.label,
         "name": node.name,
         "summary": node.summary,
         "aliases": as_json(node.aliases),
+        "identifiers": as_json(node.identifiers),
+        "name_keys": as_json(node_keys(node)),
         "properties": json.dumps(dict(node.properties)),
+        "chunks": as_json(node.chunks),
         **life_columns(node.life),
         "sources": as_json(node.life.sources),
     }
@@ -189,21 +304,29 @@ def _node_columns(node: Node) -> dict[str, Any]:
 
 def _edge_columns(edge: Edge) -> dict[str, Any]:
     return {
+        "id": edge.id,
         "tenant": edge.tenant,
+        "scope": edge.scope,
         "type": edge.type,
+        "verb": edge.verb,
         "source": edge.source,
         "target": edge.target,
         "summary": edge.summary,
         "properties": json.dumps(dict(edge.properties)),
+        "chunks": as_json(edge.chunks),
         **life_columns(edge.life),
         "sources": as_json(edge.life.sources),
     }
 
 
-def _upsert(table: str, columns: dict[str, Any], key: tuple[str, ...]) -> str:
-    """`valid_to` is not a column of current facts. Names of tables and columns are this module's own."""
-    names = [name for name in columns if name != "valid_to"]
+@cache
+def _insert(table: str, names: tuple[str, ...]) -> str:
+    """Names of tables and columns are this module's own."""
     values = ", ".join(f":{name}" for name in names)
-    updates = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
-    insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
-    return f"{insert} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}"
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
+
+
+@cache
+def _upsert(table: str, names: tuple[str, ...]) -> str:
+    updates = ", ".join(f"{name} = excluded.{name}" for name in names if name != "id")
+    return f"{_insert(table, names)} ON CONFLICT (id) DO UPDATE SET {updates}"

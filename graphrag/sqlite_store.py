@@ -7,24 +7,40 @@ at once; between processes SQLite's own write lock decides, with a busy timeout.
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from graphrag import sqlite_reads as reads
 from graphrag.errors import GraphError, GraphMisconfigured, GraphUnavailable
-from graphrag.identity import name_key
-from graphrag.model import Direction, Edge, EdgeType, Facts, Hit, Label, Node, Page, WriteReport
-from graphrag.queries import statements
-from graphrag.sqlite_facts import as_json, read_edge, read_node, read_nodes, write_facts
+from graphrag.model import (
+    NOW,
+    Direction,
+    Edge,
+    EdgeType,
+    Facts,
+    History,
+    Hit,
+    Label,
+    NeighbourPage,
+    Node,
+    Page,
+    Properties,
+    Record,
+    Rewrite,
+    Step,
+    View,
+    WriteReport,
+)
+from graphrag.sqlite_facts import read_history, rewrite_facts, write_facts
+from graphrag.sqlite_layout import lay_out
 from graphrag.sqlite_vectors import VectorCache
 from graphrag.store import Vector
-from graphrag.stored import Listing, query_words
-from graphrag.writing import SYMMETRIC, storable
 
-LAYOUT_VERSION = 1
 _BUSY_SECONDS = 30.0
 
 Result = TypeVar("Result")
@@ -55,106 +71,106 @@ class SqliteStore:
     async def write(self, tenant: str, facts: Facts) -> WriteReport:
         return await self._write(lambda db: write_facts(db, tenant, facts))
 
+    async def rewrite(self, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]) -> None:
+        await self._write(lambda db: rewrite_facts(db, tenant, ids, decide))
+
     async def set_vectors(self, tenant: str, vectors: Mapping[str, Vector]) -> None:
         await self._write(lambda db: self._vectors.put(db, tenant, vectors))
 
-    async def nodes(self, tenant: str, ids: Collection[str]) -> dict[str, Node]:
-        return await self._read(lambda db: read_nodes(db, tenant, ids))
+    async def annotate(self, tenant: str, properties: Mapping[str, Properties]) -> None:
+        rows = [(json.dumps(dict(each)), id, tenant) for id, each in properties.items()]
+        sql = "UPDATE node SET properties = json_patch(properties, ?) WHERE id = ? AND tenant = ?"
+        await self._write(lambda db: db.executemany(sql, rows))
 
-    async def resolve(self, tenant: str, keys: Collection[str], labels: Collection[Label]) -> dict[str, list[Node]]:
-        rows = await self._all(
-            """SELECT name_key.key AS found, node.* FROM name_key JOIN node ON node.id = name_key.node
-            WHERE name_key.tenant = :tenant AND name_key.key IN (SELECT value FROM json_each(:keys))
-            AND name_key.label IN (SELECT value FROM json_each(:labels))
-            ORDER BY node.confirmations DESC, node.name, node.id""",
-            tenant=tenant,
-            keys=as_json(map(storable, keys)),
-            labels=as_json(labels or Label),
-        )
-        found: dict[str, list[Node]] = {}
-        for row in rows:
-            found.setdefault(row["found"], []).append(read_node(row))
-        return found
+    async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
+        return await self._read(lambda db: reads.read_nodes(db, tenant, ids, view))
+
+    async def resolve(
+        self, tenant: str, keys: Collection[str], labels: Collection[Label], view: View = NOW
+    ) -> dict[str, list[Node]]:
+        return await self._read(lambda db: reads.resolve(db, tenant, keys, labels, view))
 
     async def search_vectors(
-        self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = ()
+        self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = (), view: View = NOW
     ) -> list[Hit]:
         def search(db: sqlite3.Connection) -> list[Hit]:
-            scores = self._vectors.nearest(db, tenant, vector, limit, labels)
-            nodes = read_nodes(db, tenant, scores)
+            scores = self._vectors.nearest(db, tenant, vector, limit, labels, view)
+            nodes = reads.read_nodes(db, tenant, scores, view)
             return [Hit(nodes[id], score) for id, score in scores.items() if id in nodes]
 
         return await self._read(search)
 
-    async def search_text(self, tenant: str, text: str, limit: int, labels: Collection[Label] = ()) -> list[Hit]:
-        words = query_words(text)
-        if not words:
-            return []
-        rows = await self._all(
-            """SELECT -bm25(node_text, 4.0, 4.0, 4.0, 1.0) AS score, node.*
-            FROM node_text JOIN node ON node.row = node_text.rowid
-            WHERE node_text MATCH :terms AND node.tenant = :tenant
-            AND node.label IN (SELECT value FROM json_each(:labels))
-            ORDER BY score DESC, node.name, node.id LIMIT :limit""",
-            terms=_any_of(words),
-            tenant=tenant,
-            labels=as_json(labels or Label),
-            limit=limit,
-        )
-        return [Hit(read_node(row), row["score"]) for row in rows]
+    async def search_text(
+        self, tenant: str, text: str, limit: int, labels: Collection[Label] = (), view: View = NOW
+    ) -> list[Hit]:
+        return await self._read(lambda db: reads.search_text(db, tenant, text, limit, labels, view))
 
     async def edges(
-        self, tenant: str, ids: Collection[str], types: Collection[EdgeType], direction: Direction, limit: int
+        self,
+        tenant: str,
+        ids: Collection[str],
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int,
+        view: View = NOW,
     ) -> list[Edge]:
-        rows = await self._all(
-            """WITH start AS (SELECT value FROM json_each(:ids)),
-            leaving AS (SELECT value FROM json_each(:leaving)),
-            reaching AS (SELECT value FROM json_each(:reaching))
-            SELECT * FROM edge WHERE tenant = :tenant AND source IN start AND type IN leaving
-            UNION
-            SELECT * FROM edge WHERE tenant = :tenant AND target IN start AND type IN reaching
-            ORDER BY confirmations DESC, type, source, target LIMIT :limit""",
-            tenant=tenant,
-            ids=as_json(map(storable, ids)),
-            leaving=as_json(type for type in types if direction is not Direction.IN or type in SYMMETRIC),
-            reaching=as_json(type for type in types if direction is not Direction.OUT or type in SYMMETRIC),
-            limit=limit,
-        )
-        return [read_edge(row) for row in rows]
+        return await self._read(lambda db: reads.edges(db, tenant, ids, types, direction, limit, view))
+
+    async def steps(
+        self,
+        tenant: str,
+        frontier: Sequence[str],
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int,
+        view: View = NOW,
+    ) -> tuple[list[Step], bool]:
+        return await self._read(lambda db: reads.steps(db, tenant, frontier, types, direction, limit, view))
+
+    async def neighbours(
+        self,
+        tenant: str,
+        id: str,
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int = 50,
+        cursor: str | None = None,
+        view: View = NOW,
+    ) -> NeighbourPage:
+        return await self._read(lambda db: reads.neighbours(db, tenant, id, types, direction, limit, cursor, view))
 
     async def list_nodes(
-        self, tenant: str, labels: Collection[Label] = (), query: str = "", limit: int = 50, cursor: str | None = None
+        self,
+        tenant: str,
+        labels: Collection[Label] = (),
+        query: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+        view: View = NOW,
     ) -> Page:
-        listing = Listing(tenant, labels, query)
-        after = listing.place(cursor) if cursor else None
-        rows = await self._all(
-            """SELECT * FROM node WHERE tenant = :tenant AND label IN (SELECT value FROM json_each(:labels))
-            AND (:key = '' OR EXISTS (SELECT 1 FROM name_key WHERE node = node.id AND instr(key, :key)))
-            AND (:confirmations IS NULL OR (-confirmations, name, id) > (-:confirmations, :name, :id))
-            ORDER BY confirmations DESC, name, id LIMIT :limit""",
-            tenant=tenant,
-            labels=as_json(labels or Label),
-            key=name_key(storable(query)),
-            confirmations=after and after.confirmations,
-            name=after and after.name,
-            id=after and after.id,
-            limit=limit + 1,
-        )
-        nodes = tuple(map(read_node, rows[:limit]))
-        return Page(nodes, listing.cursor(nodes[-1]) if nodes and len(rows) > limit else None)
+        return await self._read(lambda db: reads.list_nodes(db, tenant, labels, query, limit, cursor, view))
 
-    async def all_nodes(self, tenant: str) -> list[Node]:
-        return [read_node(row) for row in await self._all("SELECT * FROM node WHERE tenant = :tenant", tenant=tenant)]
+    async def all_nodes(self, tenant: str, labels: Collection[Label] = (), view: View = NOW) -> list[Node]:
+        return await self._read(lambda db: reads.all_nodes(db, tenant, labels, view))
+
+    async def pairs(self, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
+        return await self._read(lambda db: reads.pairs(db, tenant, type))
+
+    async def history(self, tenant: str, ids: Collection[str] | None) -> History:
+        return await self._read(lambda db: read_history(db, tenant, ids))
+
+    async def records(self, tenant: str, kind: str) -> list[Record]:
+        sql = "SELECT id, body FROM record WHERE tenant = ? AND kind = ? ORDER BY id"
+        rows = await self._read(lambda db: db.execute(sql, (tenant, kind)).fetchall())
+        return [Record(kind, row["id"], json.loads(row["body"])) for row in rows]
 
     async def put_meta(self, key: str, value: bytes) -> None:
         await self._write(lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value)))
 
     async def get_meta(self, key: str) -> bytes | None:
-        rows = await self._all("SELECT value FROM meta WHERE key = :key", key=key)
-        return rows[0]["value"] if rows else None
-
-    async def _all(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        return await self._read(lambda db: db.execute(sql, values).fetchall())
+        sql = "SELECT value FROM meta WHERE key = ?"
+        row = await self._read(lambda db: db.execute(sql, (key,)).fetchone())
+        return None if row is None else row["value"]
 
     async def _read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         return await asyncio.to_thread(self._in_reader, work)
@@ -200,20 +216,7 @@ class SqliteStore:
             self._writer = writer
 
     def _lay_out(self, db: sqlite3.Connection) -> None:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            if db.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                raise GraphMisconfigured(
-                    f"{self._path} is a database of another program. Name another file in INCIDENT_GRAPH_GRAPH_URL."
-                )
-            for statement in statements("layout.sql"):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {LAYOUT_VERSION}")
-        elif version != LAYOUT_VERSION:
-            raise GraphMisconfigured(
-                f"The graph file {self._path} has layout {version}, and this program knows layout {LAYOUT_VERSION}. "
-                "Use the version that wrote it, or name a new file in INCIDENT_GRAPH_GRAPH_URL and ingest again."
-            )
+        lay_out(db, self._path)
         self._vectors.check(db, refit=self._refit)
 
     def _connect(self) -> sqlite3.Connection:
@@ -274,8 +277,3 @@ def _errors_of(path: Path) -> Generator[None]:
                 f"{path} is not a usable graph file: {error}. Restore it from a backup, or name another file."
             ) from error
         raise GraphError(f"The graph file {path} refused an operation: {error}.") from error
-
-
-def _any_of(words: Collection[str]) -> str:
-    """FTS5 for any of the words, each quoted, so that nothing in them is syntax."""
-    return " OR ".join(f'"{word}"' for word in words)

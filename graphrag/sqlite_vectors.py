@@ -6,15 +6,17 @@ import sqlite3
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag.model import Label
+from graphrag.model import NOW, Label, View
 from graphrag.store import Vector
+from graphrag.stored import moment_of
 from graphrag.vectors import checked, other_dimensions
 
-_STORED = np.dtype("<f4")
+STORED = np.dtype("<f4")
 _DIMENSIONS_KEY = "vector.dimensions"
 _TENANTS_IN_MEMORY = 16
 
@@ -26,6 +28,7 @@ class _Matrix:
     generation: int
     ids: list[str]
     labels: NDArray[np.str_]
+    scopes: NDArray[np.str_]
     rows: NDArray[np.float32]
 
 
@@ -44,13 +47,14 @@ class VectorCache:
         if stored is not None and not refit:
             raise other_dimensions(stored, self._dimensions)
         db.execute("DELETE FROM vector")
+        db.execute("UPDATE past_node SET embedding = NULL")
         db.execute("UPDATE vector_generation SET generation = generation + 1")
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_DIMENSIONS_KEY, str(self._dimensions).encode()))
 
     def put(self, db: sqlite3.Connection, tenant: str, vectors: Mapping[str, Vector]) -> None:
         """Keep vectors of current nodes; ids that are not among the tenant's nodes are passed over."""
         rows = [
-            {"id": id, "tenant": tenant, "blob": checked(vector, self._dimensions).astype(_STORED).tobytes()}
+            {"id": id, "tenant": tenant, "blob": checked(vector, self._dimensions).astype(STORED).tobytes()}
             for id, vector in vectors.items()
         ]
         db.executemany(
@@ -60,16 +64,23 @@ class VectorCache:
         vectors_changed(db, tenant)
 
     def nearest(
-        self, db: sqlite3.Connection, tenant: str, vector: Vector, limit: int, labels: Collection[Label]
+        self,
+        db: sqlite3.Connection,
+        tenant: str,
+        vector: Vector,
+        limit: int,
+        labels: Collection[Label],
+        view: View = NOW,
     ) -> dict[str, float]:
         """Cosine by node id, best first. A vector of length zero is near nothing."""
         query = checked(vector, self._dimensions)
         length = float(np.linalg.norm(query))
-        matrix = self._current(db, tenant)
+        matrix = self._current(db, tenant) if view.as_of is None else self._at(db, tenant, view)
         if length == 0.0 or not matrix.ids or limit <= 0:
             return {}
         scores = matrix.rows @ (query / length)
-        eligible = np.isin(matrix.labels, [str(label) for label in labels or Label]).nonzero()[0]
+        wanted = np.isin(matrix.labels, [str(label) for label in labels or Label])
+        eligible = (wanted & np.isin(matrix.scopes, view.scopes)).nonzero()[0]
         best = eligible[np.argsort(-scores[eligible], kind="stable")][:limit]
         return {matrix.ids[at]: float(scores[at]) for at in best}
 
@@ -89,11 +100,27 @@ class VectorCache:
 
     def _load(self, db: sqlite3.Connection, tenant: str, generation: int) -> _Matrix:
         found = db.execute(
-            """SELECT node.id, node.label, embedding FROM vector JOIN node ON node.id = vector.node
+            """SELECT node.id, node.label, node.scope, embedding FROM vector JOIN node ON node.id = vector.node
             WHERE vector.tenant = ? ORDER BY node.id""",
             (tenant,),
         ).fetchall()
-        rows = np.frombuffer(b"".join(row["embedding"] for row in found), dtype=_STORED).astype(np.float32)
+        return self._matrix(found, generation)
+
+    def _at(self, db: sqlite3.Connection, tenant: str, view: View) -> _Matrix:
+        """What held at a moment: rarely asked for, so read anew each time."""
+        found = db.execute(
+            """SELECT node.id, node.label, node.scope, embedding FROM vector JOIN node ON node.id = vector.node
+            WHERE vector.tenant = :tenant AND node.valid_from <= :at
+            UNION ALL
+            SELECT id, label, scope, embedding FROM past_node
+            WHERE tenant = :tenant AND valid_from <= :at AND valid_to > :at AND embedding IS NOT NULL
+            ORDER BY 1""",
+            {"tenant": tenant, "at": moment_of(view)},
+        ).fetchall()
+        return self._matrix([row for row in found if len(row["embedding"]) == self._dimensions * STORED.itemsize], 0)
+
+    def _matrix(self, found: list[Any], generation: int) -> _Matrix:
+        rows = np.frombuffer(b"".join(row["embedding"] for row in found), dtype=STORED).astype(np.float32)
         rows = rows.reshape(len(found), self._dimensions)
         lengths = np.linalg.norm(rows, axis=1)
         kept = lengths.nonzero()[0]
@@ -101,6 +128,7 @@ class VectorCache:
             generation=generation,
             ids=[found[at]["id"] for at in kept],
             labels=np.array([found[at]["label"] for at in kept], dtype=np.str_),
+            scopes=np.array([found[at]["scope"] for at in kept], dtype=np.str_),
             rows=rows[kept] / lengths[kept, None],
         )
 

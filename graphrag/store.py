@@ -1,16 +1,35 @@
 """The seam between the graph's logic and the database that keeps it.
 
-A store offers operations, never query strings. Traversal, ranking and locating are written once above it. Two stores
-implement it, SQLite for one machine and Neo4j for production, and one contract suite runs on both. Every operation
-takes the tenant first; no operation reads or writes across tenants. Reads return current facts only.
+A store offers operations, never query strings. Traversal, ranking, locating and merging are written once above it.
+Two stores implement it, SQLite for one machine and Neo4j for production, and one contract suite runs on both. Every
+operation takes the tenant first; no operation reads or writes across tenants. Reads see what their `view` says:
+unless told otherwise, the facts of the world that hold now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-from graphrag.model import Direction, Edge, EdgeType, Facts, Hit, Label, Node, Page, WriteReport
+from graphrag.model import (
+    NOW,
+    Direction,
+    Edge,
+    EdgeType,
+    Facts,
+    History,
+    Hit,
+    Label,
+    NeighbourPage,
+    Node,
+    Page,
+    Properties,
+    Record,
+    Rewrite,
+    Step,
+    View,
+    WriteReport,
+)
 
 Vector = Sequence[float]
 
@@ -19,7 +38,8 @@ class GraphStore(Protocol):
     """Every method raises `GraphUnavailable` when the database does not answer."""
 
     async def open(self) -> None:
-        """Create or check the layout; wait until indexes answer. Raises `GraphMisconfigured` with the remedy."""
+        """Create the layout or bring an older one forward; wait until indexes answer. Raises `GraphMisconfigured`
+        with the remedy."""
         ...
 
     async def close(self) -> None: ...
@@ -28,25 +48,39 @@ class GraphStore(Protocol):
         """Write one run of one source, whole or not at all. Seeing a current fact again raises its confirmations."""
         ...
 
+    async def rewrite(self, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]) -> None:
+        """Replace every fact, current and closed, of these nodes by what `decide` makes of them, in one transaction
+        that no write comes between. `decide` is pure, as it may be asked again; what it raises undoes everything."""
+        ...
+
     async def set_vectors(self, tenant: str, vectors: Mapping[str, Vector]) -> None:
         """Set the embedding of each node id. A wrong dimension raises `GraphMisconfigured` with the remedy."""
         ...
 
-    async def nodes(self, tenant: str, ids: Collection[str]) -> dict[str, Node]:
-        """The current nodes among `ids`, by id."""
+    async def annotate(self, tenant: str, properties: Mapping[str, Properties]) -> None:
+        """Set properties that are computed from the graph itself, by node id: no fact is seen, none is confirmed."""
         ...
 
-    async def resolve(self, tenant: str, keys: Collection[str], labels: Collection[Label]) -> dict[str, list[Node]]:
-        """Exact entry point: the nodes whose name or alias normalises to each key (`graphrag.identity.name_key`)."""
+    async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
+        """The nodes among `ids`, by id."""
+        ...
+
+    async def resolve(
+        self, tenant: str, keys: Collection[str], labels: Collection[Label], view: View = NOW
+    ) -> dict[str, list[Node]]:
+        """Exact entry point: the nodes whose name or alias normalises to each key (`graphrag.identity.name_key`), or
+        that have the strong identifier whose key (`identifier_key`) it is."""
         ...
 
     async def search_vectors(
-        self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = ()
+        self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = (), view: View = NOW
     ) -> list[Hit]:
         """Vector entry point: nearest nodes by cosine in [-1, 1], best first; no labels means all."""
         ...
 
-    async def search_text(self, tenant: str, text: str, limit: int, labels: Collection[Label] = ()) -> list[Hit]:
+    async def search_text(
+        self, tenant: str, text: str, limit: int, labels: Collection[Label] = (), view: View = NOW
+    ) -> list[Hit]:
         """Full-text entry point over names, aliases and summaries (BM25 or the like), best first. `text` is free text,
         any punctuation in it is harmless."""
         ...
@@ -58,18 +92,64 @@ class GraphStore(Protocol):
         types: Collection[EdgeType],
         direction: Direction,
         limit: int,
+        view: View = NOW,
     ) -> list[Edge]:
-        """The current edges that leave, reach or touch any of `ids`; at most `limit`, most confirmed first."""
+        """The edges that leave, reach or touch any of `ids`; at most `limit`, most confirmed first."""
+        ...
+
+    async def steps(
+        self,
+        tenant: str,
+        frontier: Sequence[str],
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int,
+        view: View = NOW,
+    ) -> tuple[list[Step], bool]:
+        """One hop of a walk: each node that edges lead to from the frontier, once. At most `limit` edges are looked
+        at; the flag says that there were more."""
+        ...
+
+    async def neighbours(
+        self,
+        tenant: str,
+        id: str,
+        types: Collection[EdgeType],
+        direction: Direction,
+        limit: int = 50,
+        cursor: str | None = None,
+        view: View = NOW,
+    ) -> NeighbourPage:
+        """The edges of one node with the node at the other end, most confirmed first. A cursor of elsewhere raises
+        ValueError."""
         ...
 
     async def list_nodes(
-        self, tenant: str, labels: Collection[Label] = (), query: str = "", limit: int = 50, cursor: str | None = None
+        self,
+        tenant: str,
+        labels: Collection[Label] = (),
+        query: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+        view: View = NOW,
     ) -> Page:
         """Nodes whose name or alias contains `query`, most confirmed first. A cursor of elsewhere raises ValueError."""
         ...
 
-    async def all_nodes(self, tenant: str) -> list[Node]:
-        """Every current node of a tenant: for fitting embeddings and for exports, not for answering."""
+    async def all_nodes(self, tenant: str, labels: Collection[Label] = (), view: View = NOW) -> list[Node]:
+        """Every node of a tenant: for fitting embeddings and the like, not for answering."""
+        ...
+
+    async def pairs(self, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
+        """Source and target of every current edge of one type in the world: for what is computed over all of them."""
+        ...
+
+    async def history(self, tenant: str, ids: Collection[str] | None) -> History:
+        """Every fact of these nodes in any scope, closed ones too; None means the whole tenant's, without vectors."""
+        ...
+
+    async def records(self, tenant: str, kind: str) -> list[Record]:
+        """What was decided about the graph, by id."""
         ...
 
     async def put_meta(self, key: str, value: bytes) -> None:

@@ -5,13 +5,15 @@ The visited set and the caps bound the work, not only the answer, so cycles and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from graphrag.model import Direction, Edge, EdgeType, Node
+from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
 from graphrag.store import GraphStore
-from graphrag.writing import SYMMETRIC, EdgeKey, edge_key
 
+MAX_HOPS = 10
+MAX_CAP = 5_000
+MAX_PATHS = 100
 _EDGES_A_NODE = 20
 
 
@@ -27,9 +29,11 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A service reached from the start. `path` names every service from the start to this one."""
+    """A service reached from the start. `path` names every service from the start to this one: a shortest chain of
+    needs, and so the reason why it is here."""
 
-    node: Node
+    id: str
+    name: str
     hops: int
     path: tuple[str, ...]
 
@@ -42,6 +46,25 @@ class Reach:
     truncated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Nodes in order from one end to the other, and the edge between each two, which may point either way."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Shortest paths only, all of one length; none when the ends are further apart than the hop limit.
+
+    `truncated`: there are more of this length, or a cap on the search cut it, so that absence proves nothing.
+    """
+
+    paths: tuple[Path, ...]
+    truncated: bool
+
+
 async def neighbourhood(
     store: GraphStore,
     tenant: str,
@@ -49,36 +72,92 @@ async def neighbourhood(
     types: Collection[EdgeType],
     hops: int = 2,
     cap: int = 500,
+    view: View = NOW,
 ) -> Neighbourhood:
-    """What surrounds the start over edges of `types`, either way along them; at most `cap` nodes beside the start."""
-    walk = await _walk(store, tenant, start_ids, types, Direction.BOTH, hops, cap)
-    edges = (edge for edge in walk.edges.values() if edge.source in walk.hops and edge.target in walk.hops)
+    """What surrounds the start over edges of `types`, either way along them; at most `cap` nodes beside the start.
+    Raises ValueError for a limit out of range."""
+    walk = await _walk(store, tenant, start_ids, types, Direction.BOTH, _Limits(hops, cap), view)
+    inner = [id for id, hop in walk.hops.items() if hop < hops]
+    most = _EDGES_A_NODE * max(cap, 1)
+    edges = await store.edges(tenant, inner, types, Direction.BOTH, most + 1, view) if types else []
+    nodes = await store.nodes(tenant, walk.hops, view)
+    kept = (edge for edge in edges[:most] if edge.source in nodes and edge.target in nodes)
     return Neighbourhood(
-        nodes=walk.nodes,
-        edges=tuple(sorted(edges, key=lambda edge: (edge.type, edge.source, edge.target))),
-        hops=walk.hops,
-        truncated=walk.truncated,
+        nodes={id: nodes[id] for id in walk.hops if id in nodes},
+        edges=tuple(sorted(kept, key=lambda edge: (edge.type, edge.source, edge.target, edge.id))),
+        hops={id: hop for id, hop in walk.hops.items() if id in nodes},
+        truncated=walk.truncated or len(edges) > most,
     )
 
 
-async def blast_radius(store: GraphStore, tenant: str, service_id: str, hops: int = 5, cap: int = 500) -> Reach:
-    """Who hurts when the service fails: the services whose DEPENDS_ON chains reach it. Incoming edges only."""
-    return _reach(await _walk(store, tenant, [service_id], [EdgeType.DEPENDS_ON], Direction.IN, hops, cap))
+async def blast_radius(
+    store: GraphStore,
+    tenant: str,
+    service: str | Collection[str],
+    hops: int = 5,
+    cap: int = 500,
+    view: View = NOW,
+) -> Reach:
+    """Who hurts when the service fails, or when these do: the services whose DEPENDS_ON chains reach it. Incoming edges
+    only. Raises ValueError for a limit out of range."""
+    start = [service] if isinstance(service, str) else service
+    return await _reach(store, tenant, start, Direction.IN, _Limits(hops, cap), view)
 
 
-async def suppliers(store: GraphStore, tenant: str, service_id: str, hops: int = 5, cap: int = 500) -> Reach:
-    """What the service needs, and so where the cause may lie: outgoing DEPENDS_ON only."""
-    return _reach(await _walk(store, tenant, [service_id], [EdgeType.DEPENDS_ON], Direction.OUT, hops, cap))
+async def suppliers(
+    store: GraphStore, tenant: str, service_id: str, hops: int = 5, cap: int = 500, view: View = NOW
+) -> Reach:
+    """What the service needs, and so where the cause may lie: outgoing DEPENDS_ON only. Raises ValueError for a limit
+    out of range."""
+    return await _reach(store, tenant, [service_id], Direction.OUT, _Limits(hops, cap), view)
+
+
+async def paths(
+    store: GraphStore,
+    tenant: str,
+    from_id: str,
+    to_id: str,
+    types: Collection[EdgeType],
+    direction: Direction = Direction.BOTH,
+    hops: int = 6,
+    cap: int = 10,
+    view: View = NOW,
+) -> Paths:
+    """How two nodes hang together: at most `cap` shortest paths over edges of `types`, walked as `direction` says.
+    Raises ValueError for a limit out of range."""
+    if not 1 <= cap <= MAX_PATHS:
+        raise ValueError(f"The number of paths must be from 1 to {MAX_PATHS}.")
+    limits = _Limits(hops, MAX_CAP)
+    if from_id == to_id:
+        found = await store.nodes(tenant, [from_id], view)
+        return Paths(tuple(Path((node,), ()) for node in found.values()), truncated=False)
+    # Backwards from the goal first: then every step forward can keep to nodes that are one hop nearer to it.
+    back = await _walk(store, tenant, [to_id], types, _against(direction), limits, view, goal=from_id)
+    if from_id not in back.hops:
+        return Paths((), back.truncated)
+    found, more = await _forward(store, tenant, _Search(from_id, back.hops, types, direction, cap, view))
+    return Paths(found, more or back.truncated)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    hops: int
+    cap: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hops <= MAX_HOPS:
+            raise ValueError(f"The number of hops must be from 0 to {MAX_HOPS}.")
+        if not 0 <= self.cap <= MAX_CAP:
+            raise ValueError(f"The cap must be from 0 to {MAX_CAP}.")
 
 
 @dataclass(slots=True)
 class _Walk:
     """Everything reached so far, in the order reached. `came_from` holds the node one hop nearer to the start."""
 
-    nodes: dict[str, Node]
+    names: dict[str, str]
     hops: dict[str, int]
     came_from: dict[str, str] = field(default_factory=dict[str, str])
-    edges: dict[EdgeKey, Edge] = field(default_factory=dict[EdgeKey, Edge])
     truncated: bool = False
 
 
@@ -88,69 +167,101 @@ async def _walk(
     start_ids: Collection[str],
     types: Collection[EdgeType],
     direction: Direction,
-    hops: int,
-    cap: int,
+    limits: _Limits,
+    view: View,
+    *,
+    goal: str = "",
+    only: Label | None = None,
 ) -> _Walk:
-    found = await store.nodes(tenant, start_ids)
-    start = {node.id: node for node in _by_name(found.values())}
-    walk = _Walk(nodes=dict(start), hops=dict.fromkeys(start, 0))
-    frontier = list(start)
-    most_edges = _EDGES_A_NODE * max(cap, 1)
-    room = cap
-    for hop in range(1, hops + 1):
-        if not frontier or not types:
+    found = await store.nodes(tenant, start_ids, view)
+    start = sorted(found.values(), key=lambda node: (node.name, node.id))
+    walk = _Walk({node.id: node.name for node in start}, {node.id: 0 for node in start})
+    frontier = list(walk.hops)
+    most_edges = _EDGES_A_NODE * max(limits.cap, 1)
+    room = limits.cap
+    for hop in range(1, limits.hops + 1):
+        if not frontier or not types or goal in walk.hops:
             break
-        edges = await store.edges(tenant, frontier, types, direction, most_edges + 1)
-        walk.truncated |= len(edges) > most_edges
-        kept = edges[:most_edges]
-        walk.edges |= {edge_key(edge): edge for edge in kept}
-        came_from = _steps(kept, frontier, direction, walk.hops)
-        reached = _by_name((await store.nodes(tenant, came_from)).values()) if came_from else []
-        walk.truncated |= len(reached) > room
-        frontier = [node.id for node in reached[:room]]
+        steps, cut = await store.steps(tenant, frontier, types, direction, most_edges, view)
+        reached = [step for step in steps if step.there not in walk.hops and only in (None, step.label)]
+        reached.sort(key=lambda step: (step.name, step.there))
+        walk.truncated |= cut or len(reached) > room
+        frontier = _take(walk, reached[:room], hop)
         room -= len(frontier)
-        walk.nodes |= {node.id: node for node in reached[: len(frontier)]}
-        walk.hops |= dict.fromkeys(frontier, hop)
-        walk.came_from |= {id: came_from[id] for id in frontier}
     return walk
 
 
-def _steps(
-    edges: Iterable[Edge], frontier: Collection[str], direction: Direction, visited: Collection[str]
-) -> dict[str, str]:
-    """Each node not visited yet that one edge leads to, with the node it is reached from: of several, the first of the
-    frontier. An edge is walked only the way that `direction` says, whatever a store returns."""
-    rank = {id: at for at, id in enumerate(frontier)}
-    came_from: dict[str, str] = {}
+def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
+    for step in reached:
+        walk.names[step.there] = step.name
+        walk.hops[step.there] = hop
+        walk.came_from[step.there] = step.here
+    return [step.there for step in reached]
+
+
+async def _reach(
+    store: GraphStore, tenant: str, start: Collection[str], direction: Direction, limits: _Limits, view: View
+) -> Reach:
+    walk = await _walk(store, tenant, start, [EdgeType.DEPENDS_ON], direction, limits, view, only=Label.SERVICE)
+    paths: dict[str, tuple[str, ...]] = {}
+    for id, name in walk.names.items():  # in the order reached, so whoever one came from is there already
+        paths[id] = (*paths.get(walk.came_from.get(id, ""), ()), name)
+    members = (Member(id, walk.names[id], hops, paths[id]) for id, hops in walk.hops.items() if hops)
+    return Reach(tuple(members), walk.truncated)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """`nearness` is the number of hops from each node to the goal."""
+
+    start: str
+    nearness: Mapping[str, int]
+    types: Collection[EdgeType]
+    direction: Direction
+    cap: int
+    view: View
+
+
+async def _forward(store: GraphStore, tenant: str, search: _Search) -> tuple[tuple[Path, ...], bool]:
+    """Every walk from the start that gets nearer to the goal with each step, and whether there are more of them."""
+    walks: list[tuple[tuple[str, ...], tuple[Edge, ...]]] = [((search.start,), ())]
+    truncated = False
+    for nearness in range(search.nearness[search.start] - 1, -1, -1):
+        ends = {ids[-1] for ids, _ in walks}
+        most = _EDGES_A_NODE * MAX_CAP
+        edges = await store.edges(tenant, ends, search.types, search.direction, most, search.view)
+        onward = _onward(edges, ends, search, nearness)
+        longer = [((*ids, there), (*path, edge)) for ids, path in walks for there, edge in onward.get(ids[-1], ())]
+        truncated |= len(edges) >= most or len(longer) > search.cap
+        walks = longer[: search.cap]
+    nodes = await store.nodes(tenant, {id for ids, _ in walks for id in ids}, search.view)
+    found = (Path(tuple(nodes[id] for id in ids), edges) for ids, edges in walks if nodes.keys() >= set(ids))
+    return tuple(found), truncated
+
+
+def _onward(
+    edges: Iterable[Edge], ends: Collection[str], search: _Search, nearness: int
+) -> dict[str, list[tuple[str, Edge]]]:
+    """From each end, the nodes that are `nearness` hops from the goal with the edge to them, one edge a node (the
+    most confirmed, which comes first), by id."""
+    best: dict[tuple[str, str], Edge] = {}
     for edge in edges:
-        for here, there in _ways(edge, direction):
-            if here in rank and there not in visited:
-                best = came_from.get(there)
-                if best is None or rank[here] < rank[best]:
-                    came_from[there] = here
-    return came_from
+        for here, there in _ways(edge, search.direction):
+            if here in ends and search.nearness.get(there) == nearness:
+                best.setdefault((here, there), edge)
+    onward: dict[str, list[tuple[str, Edge]]] = {}
+    for (here, there), edge in sorted(best.items()):
+        onward.setdefault(here, []).append((there, edge))
+    return onward
 
 
 def _ways(edge: Edge, direction: Direction) -> list[tuple[str, str]]:
+    """An edge is walked only the way that `direction` says, whatever a store returns."""
     forward, backward = (edge.source, edge.target), (edge.target, edge.source)
     if direction is Direction.BOTH or edge.type in SYMMETRIC:
         return [forward, backward]
     return [forward] if direction is Direction.OUT else [backward]
 
 
-def _reach(walk: _Walk) -> Reach:
-    members = [
-        Member(node=node, hops=walk.hops[id], path=_path(walk, id)) for id, node in walk.nodes.items() if walk.hops[id]
-    ]
-    return Reach(members=tuple(members), truncated=walk.truncated)
-
-
-def _path(walk: _Walk, id: str) -> tuple[str, ...]:
-    ids = [id]
-    while ids[-1] in walk.came_from:
-        ids.append(walk.came_from[ids[-1]])
-    return tuple(walk.nodes[step].name for step in reversed(ids))
-
-
-def _by_name(nodes: Iterable[Node]) -> list[Node]:
-    return sorted(nodes, key=lambda node: (node.name, node.id))
+def _against(direction: Direction) -> Direction:
+    return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(direction, direction)

@@ -1,6 +1,6 @@
 """What one run of one source changes in the graph: decided here without I/O, carried out by each store.
 
-A store loads what it knows about the facts' names, asks `decide_nodes`, loads the edges that `edge_keys` names, asks
+A store loads what it knows about the facts' names, asks `decide_nodes`, loads the edges that `edge_ids` names, asks
 `decide_edges`, and writes both decisions in one transaction.
 """
 
@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from graphrag.identity import name_key
+from graphrag.identity import identifier_key, name_key
 from graphrag.model import (
+    ENDS,
+    SYMMETRIC,
+    WORLD,
     Edge,
     EdgeFact,
     EdgeType,
+    EntityKind,
     Facts,
     Label,
     Life,
@@ -24,25 +28,36 @@ from graphrag.model import (
     Properties,
     PropertyValue,
     Ref,
+    edge_id,
     node_id,
 )
 
-NameKey = tuple[Label, str]
-EdgeKey = tuple[EdgeType, str, str]
 
-SYMMETRIC = frozenset({EdgeType.RELATED_TO})
+class NameKey(NamedTuple):
+    """A place in the key space: one node at most holds it."""
+
+    scope: str
+    label: Label
+    key: str
+
+
+DENIAL = "denial"
+"""The kind of record, named by an edge's id, that keeps the edge from being asserted again by any source."""
+
 _WIDEST_INTEGER = 2**63
-_Key = TypeVar("_Key")
+_KINDS = frozenset(EntityKind)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDecision:
-    """`owners` maps every name that can be an edge's end in this run to the node id that holds it."""
+    """`owners` maps every name that can be an edge's end in this run to the node id that holds it; `concepts` are
+    those among them that may not co-occur."""
 
     put: tuple[Node, ...]
     closed: tuple[Node, ...]
     claimed: Mapping[NameKey, str]
     owners: Mapping[NameKey, str]
+    concepts: frozenset[str]
     added: int
     confirmed: int
 
@@ -52,12 +67,9 @@ class EdgeDecision:
     put: tuple[Edge, ...]
     closed: tuple[Edge, ...]
     dangling: tuple[str, ...]
+    denied: tuple[str, ...]
     added: int
     confirmed: int
-
-
-def edge_key(edge: Edge) -> EdgeKey:
-    return (edge.type, edge.source, edge.target)
 
 
 def storable(text: str) -> str:
@@ -67,60 +79,89 @@ def storable(text: str) -> str:
 
 def fact_keys(facts: Facts) -> set[NameKey]:
     """Every name that the facts use, so that a store can look up who holds it."""
-    keys = {(fact.label, key) for fact in facts.nodes for key in _keys_of(fact)}
-    return keys | {_ref_key(ref) for fact in facts.edges for ref in (fact.source, fact.target)}
+    keys = {NameKey(facts.scope, fact.label, key) for fact in facts.nodes for key in _keys_of(fact)}
+    return keys | {key for fact in facts.edges for ref in (fact.source, fact.target) for key in _end_keys(facts, ref)}
+
+
+def nodes_to_load(facts: Facts, owners: Mapping[NameKey, str]) -> set[str]:
+    """Of the holders of `fact_keys`, those that `decide_nodes` has to see whole: what the run says something about,
+    and what may be a concept. An end of an edge is needed by its id alone."""
+    places = {NameKey(facts.scope, fact.label, key) for fact in facts.nodes for key in _keys_of(fact)}
+    places |= {
+        place
+        for fact in facts.edges
+        if fact.type is EdgeType.CO_OCCURS
+        for ref in (fact.source, fact.target)
+        for place in _end_keys(facts, ref)
+    }
+    return {owners[place] for place in places if place in owners}
+
+
+def node_keys(node: Node) -> list[str]:
+    """Every key that a node answers to."""
+    keys = (*map(name_key, (node.name, *node.aliases)), *map(identifier_key, node.identifiers))
+    return list(dict.fromkeys(keys))
 
 
 def decide_nodes(tenant: str, facts: Facts, owners: Mapping[NameKey, str], nodes: Mapping[str, Node]) -> NodeDecision:
-    """`owners`: who holds each of `fact_keys`. `nodes`: those holders, and for a complete run also every current node
-    that the source asserted."""
+    """`owners`: who holds each of `fact_keys`. `nodes`: those of `nodes_to_load`, and for a complete run also every
+    current node that the source asserted."""
     run = _NodeRun(tenant, facts, dict(owners), dict(nodes))
     for fact in facts.nodes:
         run.see(fact)
-    closed, shared = _unseen(facts, ((id, node) for id, node in nodes.items()), run.seen)
-    gone = set(closed)
+    closed, shared = _unseen(facts, nodes.values(), run.seen)
+    gone = {node.id for node in closed}
     return NodeDecision(
         put=tuple(run.nodes[id] for id in run.seen)
-        + tuple(replace(nodes[id], life=_without(nodes[id].life, facts.source)) for id in shared),
-        closed=tuple(replace(nodes[id], life=_ended(nodes[id].life, facts.seen_at)) for id in closed),
+        + tuple(replace(node, life=_without(node.life, facts.source)) for node in shared),
+        closed=tuple(replace(node, life=ended(node.life, facts.seen_at)) for node in closed),
         claimed=run.claimed,
         owners={key: id for key, id in run.owners.items() if id not in gone},
+        concepts=frozenset(id for id, node in run.nodes.items() if node.properties.get("kind") == EntityKind.CONCEPT),
         added=run.added,
         confirmed=len(run.seen) - run.added,
     )
 
 
-def edge_keys(facts: Facts, nodes: NodeDecision) -> set[EdgeKey]:
-    """The edges that the facts speak of, where both ends are known."""
-    return {key for fact in facts.edges if (key := _resolve(fact, nodes.owners)) is not None}
+def edge_ids(facts: Facts, nodes: NodeDecision) -> dict[str, tuple[EdgeType, str, str]]:
+    """The edges that the facts speak of, where both ends are known, with type, source and target."""
+    found = ((fact, _resolve(facts, fact, nodes.owners)) for fact in facts.edges)
+    return {_edge_id(facts, fact, ends): (fact.type, *ends) for fact, ends in found if ends}
 
 
-def decide_edges(tenant: str, facts: Facts, nodes: NodeDecision, edges: Mapping[EdgeKey, Edge]) -> EdgeDecision:
-    """`edges`: the current ones among `edge_keys`, those that touch a node that closes, and for a complete run every
-    current edge that the source asserted. An edge ends with either of its ends."""
-    seen: dict[EdgeKey, Edge] = {}
+def decide_edges(
+    tenant: str, facts: Facts, nodes: NodeDecision, edges: Mapping[str, Edge], denied: Container[str] = ()
+) -> EdgeDecision:
+    """`edges`: the current ones among `edge_ids`, those that touch a node that closes, and for a complete run every
+    current edge that the source asserted. An edge ends with either of its ends. `denied`: those among `edge_ids` that
+    a correction keeps out."""
+    seen: dict[str, Edge] = {}
     dangling: dict[str, None] = {}
+    kept_out: dict[str, None] = {}
     for fact in facts.edges:
-        key = _resolve(fact, nodes.owners)
-        if key is None or key[1] == key[2]:
-            itself = "" if key is None else " (itself)"
-            dangling[f"{fact.type} {fact.source.name} -> {fact.target.name}{itself}"] = None
+        _check_edge(fact)
+        ends = _resolve(facts, fact, nodes.owners)
+        sentence = f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
+        if ends is None or ends[0] == ends[1]:
+            dangling[sentence if ends is None else f"{sentence} (itself)"] = None
+        elif fact.type is EdgeType.CO_OCCURS and not nodes.concepts.isdisjoint(ends):
+            raise ValueError(f"Only named things co-occur, and one of {fact.source.name}, {fact.target.name} is none.")
+        elif (id := _edge_id(facts, fact, ends)) in denied:
+            kept_out[sentence] = None
         else:
-            seen[key] = _seen_edge(tenant, facts, fact, key, seen.get(key), edges.get(key))
+            seen[id] = _seen_edge(tenant, facts, fact, ends, seen.get(id), edges.get(id))
     gone = {node.id for node in nodes.closed}
-    orphaned = [key for key in edges if key[1] in gone or key[2] in gone]
-    closed, shared = _unseen(facts, edges.items(), seen)
-    closed = list(dict.fromkeys([*closed, *orphaned]))
-    ended = set(closed)
+    closed, shared = _unseen(facts, edges.values(), seen)
+    closed += [edge for edge in edges.values() if edge.source in gone or edge.target in gone]
+    ended_edges = {edge.id: edge for edge in closed}
     return EdgeDecision(
         put=tuple(seen.values())
-        + tuple(
-            replace(edges[key], life=_without(edges[key].life, facts.source)) for key in shared if key not in ended
-        ),
-        closed=tuple(replace(edges[key], life=_ended(edges[key].life, facts.seen_at)) for key in closed),
+        + tuple(replace(edge, life=_without(edge.life, facts.source)) for edge in shared if edge.id not in ended_edges),
+        closed=tuple(replace(edge, life=ended(edge.life, facts.seen_at)) for edge in ended_edges.values()),
         dangling=tuple(dangling),
-        added=sum(key not in edges for key in seen),
-        confirmed=sum(key in edges for key in seen),
+        denied=tuple(kept_out),
+        added=sum(id not in edges for id in seen),
+        confirmed=sum(id in edges for id in seen),
     )
 
 
@@ -133,12 +174,20 @@ class _NodeRun:
     seen: dict[str, None] = field(default_factory=dict[str, None])
     claimed: dict[NameKey, str] = field(default_factory=dict[NameKey, str])
     added: int = 0
+    shared: frozenset[str] = frozenset()
+    named: frozenset[tuple[Label, str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.shared = _shared_identifiers(self.facts)
+        self.named = frozenset((fact.label, _key(fact.name)) for fact in self.facts.nodes)
 
     def see(self, fact: NodeFact) -> None:
-        key = _ref_key(Ref(fact.label, fact.name))
-        id = self._find(fact, key) or node_id(self.tenant, *key)
+        _check_node(fact)
+        key = _key(fact.name)
+        id = self._find(fact, key) or node_id(self.tenant, fact.label, key, self.facts.scope)
         known = self.nodes.get(id)
-        spoken = [name for name in (fact.name, *fact.aliases) if self._claim((fact.label, _key(name)), id)]
+        spoken = [name for name in (fact.name, *fact.aliases) if self._claim(fact.label, _key(name), id)]
+        told = tuple(text for text in fact.identifiers if self._claim(fact.label, identifier_key(text), id))
         if known is None:
             self.added += 1
             self.nodes[id] = Node(
@@ -148,8 +197,11 @@ class _NodeRun:
                 name=storable(fact.name.strip()),
                 life=_begun(self.facts, fact.confidence),
                 summary=storable(fact.summary),
-                aliases=_spellings(spoken, without=key[1]),
+                aliases=_spellings(spoken, without=key),
                 properties=_checked(fact.properties),
+                scope=self.facts.scope,
+                identifiers=tuple(map(storable, told)),
+                chunks=tuple(dict.fromkeys(fact.chunks)),
             )
         else:
             self.nodes[id] = replace(
@@ -158,22 +210,47 @@ class _NodeRun:
                 summary=storable(fact.summary) or known.summary,
                 aliases=known.aliases + _spellings(spoken),
                 properties={**known.properties, **_checked(fact.properties)},
+                identifiers=known.identifiers + tuple(map(storable, told)),
+                chunks=tuple(dict.fromkeys((*known.chunks, *fact.chunks))),
             )
         self.seen[id] = None
 
-    def _find(self, fact: NodeFact, key: NameKey) -> str | None:
-        """The node that holds the fact's name; else the one node that its aliases agree on."""
-        if key in self.owners:
-            return self.owners[key]
-        holders = {self.owners[alias] for alias in ((fact.label, k) for k in _keys_of(fact)) if alias in self.owners}
-        return holders.pop() if len(holders) == 1 else None
+    def _find(self, fact: NodeFact, key: str) -> str | None:
+        """The node that holds the fact's name; else the one node that its identifiers agree on; else its aliases."""
+        held = self._holders(fact.label, [key])
+        if held:
+            return held.pop()
+        holders = self._holders(fact.label, map(identifier_key, fact.identifiers))
+        # Who names two entities in one run tells them apart: one repository may hold many services.
+        strong = {id for id in holders if not self._named_here(self.nodes[id])}
+        for found in (strong, self._holders(fact.label, map(_key, fact.aliases))):
+            if len(found) == 1:
+                return found.pop()
+        return None
 
-    def _claim(self, key: NameKey, id: str) -> bool:
+    def _named_here(self, node: Node) -> bool:
+        return any((node.label, key) in self.named for key in node_keys(node))
+
+    def _holders(self, label: Label, keys: Iterable[str]) -> set[str]:
+        places = (NameKey(self.facts.scope, label, key) for key in keys if key not in self.shared)
+        return {self.owners[place] for place in places if place in self.owners}
+
+    def _claim(self, label: Label, key: str, id: str) -> bool:
         """Take a free name. A name that another node holds stays there: similar things never merge by themselves."""
-        if not key[1] or key in self.owners:
+        place = NameKey(self.facts.scope, label, key)
+        if not key or key in self.shared or place in self.owners:
             return False
-        self.owners[key] = self.claimed[key] = id
+        self.owners[place] = self.claimed[place] = id
         return True
+
+
+def _shared_identifiers(facts: Facts) -> frozenset[str]:
+    """The keys of identifiers that one run gives to entities of several names: they identify none of them."""
+    names: dict[str, set[str]] = {}
+    for fact in facts.nodes:
+        for text in fact.identifiers:
+            names.setdefault(identifier_key(text), set()).add(_key(fact.name))
+    return frozenset(key for key, named in names.items() if len(named) > 1)
 
 
 def _key(name: str) -> str:
@@ -181,61 +258,103 @@ def _key(name: str) -> str:
 
 
 def _keys_of(fact: NodeFact) -> list[str]:
-    return [key for name in (fact.name, *fact.aliases) if (key := _key(name))]
+    names = [key for name in (fact.name, *fact.aliases) if (key := _key(name))]
+    return [*names, *map(identifier_key, fact.identifiers)]
 
 
-def _ref_key(ref: Ref) -> NameKey:
+def _end_keys(facts: Facts, ref: Ref) -> list[NameKey]:
+    """Where an edge's end is looked up: in the facts' own scope, then in the world."""
     key = _key(ref.name)
     if not key:
         raise ValueError(f"A {ref.label} needs a name.")
-    return (ref.label, key)
+    return [NameKey(scope, ref.label, key) for scope in dict.fromkeys((facts.scope, WORLD))]
 
 
 def _spellings(names: Iterable[str], without: str = "") -> tuple[str, ...]:
     return tuple(storable(name.strip()) for name in names if _key(name) != without)
 
 
-def _resolve(fact: EdgeFact, owners: Mapping[NameKey, str]) -> EdgeKey | None:
-    source, target = owners.get(_ref_key(fact.source)), owners.get(_ref_key(fact.target))
+def _resolve(facts: Facts, fact: EdgeFact, owners: Mapping[NameKey, str]) -> tuple[str, str] | None:
+    source, target = _holder(facts, fact.source, owners), _holder(facts, fact.target, owners)
     if source is None or target is None:
         return None
     if fact.type in SYMMETRIC and target < source:
         source, target = target, source
-    return (fact.type, source, target)
+    return source, target
+
+
+def _holder(facts: Facts, ref: Ref, owners: Mapping[NameKey, str]) -> str | None:
+    return next((owners[key] for key in _end_keys(facts, ref) if key in owners), None)
+
+
+def _edge_id(facts: Facts, fact: EdgeFact, ends: tuple[str, str]) -> str:
+    return edge_id(fact.type, *ends, storable(fact.verb.strip()), facts.scope)
 
 
 def _seen_edge(
-    tenant: str, facts: Facts, fact: EdgeFact, key: EdgeKey, earlier_in_run: Edge | None, known: Edge | None
+    tenant: str,
+    facts: Facts,
+    fact: EdgeFact,
+    ends: tuple[str, str],
+    earlier_in_run: Edge | None,
+    known: Edge | None,
 ) -> Edge:
     current = earlier_in_run or known
     if current is None:
         return Edge(
             tenant=tenant,
             type=fact.type,
-            source=key[1],
-            target=key[2],
+            source=ends[0],
+            target=ends[1],
             life=_begun(facts, fact.confidence),
             summary=storable(fact.summary),
             properties=_checked(fact.properties),
+            verb=storable(fact.verb.strip()),
+            scope=facts.scope,
+            chunks=tuple(dict.fromkeys(fact.chunks)),
         )
     return replace(
         current,
         life=_seen_again(current.life, facts, fact.confidence, count=earlier_in_run is None),
         summary=storable(fact.summary) or current.summary,
         properties={**current.properties, **_checked(fact.properties)},
+        chunks=tuple(dict.fromkeys((*current.chunks, *fact.chunks))),
     )
 
 
-def _unseen(
-    facts: Facts, known: Iterable[tuple[_Key, Node | Edge]], seen: Container[_Key]
-) -> tuple[list[_Key], list[_Key]]:
-    """What a complete run no longer sees: the keys of facts that the source alone stood for, and of those that others
-    stand for too."""
+_Known = TypeVar("_Known", Node, Edge)
+
+
+def _unseen(facts: Facts, known: Iterable[_Known], seen: Container[str]) -> tuple[list[_Known], list[_Known]]:
+    """What a complete run no longer sees: the facts that the source alone stood for, and those that others stand for
+    too."""
     if not facts.complete:
         return [], []
-    dropped = [(key, fact.life.sources) for key, fact in known if key not in seen and facts.source in fact.life.sources]
-    alone = [key for key, sources in dropped if sources == (facts.source,)]
-    return alone, [key for key, sources in dropped if sources != (facts.source,)]
+    dropped = [
+        fact
+        for fact in known
+        if fact.id not in seen and fact.scope == facts.scope and facts.source in fact.life.sources
+    ]
+    alone = [fact for fact in dropped if fact.life.sources == (facts.source,)]
+    return alone, [fact for fact in dropped if fact.life.sources != (facts.source,)]
+
+
+def _check_node(fact: NodeFact) -> None:
+    if not _key(fact.name):
+        raise ValueError(f"A {fact.label} needs a name.")
+    if fact.label is Label.ENTITY and fact.properties.get("kind") not in _KINDS:
+        raise ValueError(f"The Entity {fact.name!r} needs a kind: {', '.join(EntityKind)}.")
+
+
+def _check_edge(fact: EdgeFact) -> None:
+    sources, targets = ENDS[fact.type]
+    if fact.source.label not in sources or fact.target.label not in targets:
+        raise ValueError(
+            f"{fact.type} goes from {' or '.join(sorted(sources))} to {' or '.join(sorted(targets))}, "
+            f"not from {fact.source.label} to {fact.target.label}."
+        )
+    if bool(fact.verb.strip()) != (fact.type is EdgeType.RELATION):
+        raise ValueError("A RELATION needs a verb, and no other type has one.")
 
 
 def _begun(facts: Facts, confidence: float) -> Life:
@@ -260,7 +379,8 @@ def _without(life: Life, source: str) -> Life:
     return replace(life, sources=tuple(other for other in life.sources if other != source))
 
 
-def _ended(life: Life, seen_at: datetime) -> Life:
+def ended(life: Life, seen_at: datetime) -> Life:
+    """The life of a fact that is closed."""
     return replace(life, valid_to=max(life.valid_from, _utc(seen_at)))
 
 

@@ -21,5 +21,19 @@ def named(file: str) -> dict[str, LiteralString]:
     return {name.strip(): cast("LiteralString", text.strip()) for name, _, text in parts}
 
 
+@cache
+def filled(query: LiteralString, **names: str) -> LiteralString:
+    """The query with its placeholders (`__TYPE__`) filled in with names of our own closed lists, which must never come
+    from outside: a type or a label cannot be a parameter.
+
+    Cypher has dynamic types (`$any($types)`), but Neo4j 2026.08 was seen to answer them with relations of other nodes
+    when a type was asked for that no relation has yet.
+    """
+    text: str = query
+    for placeholder, name in names.items():
+        text = text.replace(placeholder, name)
+    return cast("LiteralString", text)
+
+
 def _text(file: str) -> str:
     return (resources.files(__name__) / file).read_text(encoding="utf-8")

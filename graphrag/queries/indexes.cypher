@@ -4,7 +4,7 @@ OPTIONS {indexConfig: {`vector.dimensions`: $dimensions, `vector.similarity_func
 
 // name: show
 SHOW INDEXES YIELD name, type, state, labelsOrTypes, properties, options
-WHERE name IN ['entity', 'entity_text']
+WHERE name IN ['entity', 'entity_text', 'past_text']
 RETURN name, type, state, labelsOrTypes, properties, options.indexConfig['vector.dimensions'] AS dimensions
 
 // name: await_online
@@ -14,5 +14,5 @@ CALL db.awaitIndexes($seconds)
 DROP INDEX entity IF EXISTS
 
 // name: forget_vectors
-MATCH (n:__Entity__) WHERE n.embedding IS NOT NULL
+MATCH (n:__Entity__|__PastNode__) WHERE n.embedding IS NOT NULL
 CALL (n) { REMOVE n.embedding } IN TRANSACTIONS OF 1000 ROWS

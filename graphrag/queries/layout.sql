@@ -3,12 +3,17 @@ CREATE TABLE node (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     tenant TEXT NOT NULL,
+    scope TEXT NOT NULL,
     label TEXT NOT NULL,
     name TEXT NOT NULL,
     summary TEXT NOT NULL,
     aliases TEXT NOT NULL,
+    identifiers TEXT NOT NULL,
+    name_keys TEXT NOT NULL,
     properties TEXT NOT NULL,
+    chunks TEXT NOT NULL,
     valid_from TEXT NOT NULL,
+    valid_to TEXT CHECK (valid_to IS NULL),
     first_seen TEXT NOT NULL,
     last_seen TEXT NOT NULL,
     confirmations INTEGER NOT NULL,
@@ -16,35 +21,89 @@ CREATE TABLE node (
     confidence REAL NOT NULL
 ) STRICT;
 CREATE INDEX node_in_order ON node (tenant, confirmations DESC, name, id);
-
-CREATE TABLE edge (
-    source TEXT NOT NULL,
-    type TEXT NOT NULL,
-    target TEXT NOT NULL,
+CREATE TABLE past_node (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
     tenant TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    label TEXT NOT NULL,
+    name TEXT NOT NULL,
     summary TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    identifiers TEXT NOT NULL,
+    name_keys TEXT NOT NULL,
     properties TEXT NOT NULL,
+    chunks TEXT NOT NULL,
     valid_from TEXT NOT NULL,
+    valid_to TEXT NOT NULL,
     first_seen TEXT NOT NULL,
     last_seen TEXT NOT NULL,
     confirmations INTEGER NOT NULL,
     sources TEXT NOT NULL,
     confidence REAL NOT NULL,
-    PRIMARY KEY (source, type, target)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX edge_to ON edge (target, type);
+    embedding BLOB
+) STRICT;
+CREATE INDEX past_node_of ON past_node (id);
+CREATE INDEX past_node_in ON past_node (tenant);
 
--- The space in which names and aliases meet.
+-- The indexes of edges cover a walk: a hop reads no row of the table itself.
+CREATE TABLE edge (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    type TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    properties TEXT NOT NULL,
+    chunks TEXT NOT NULL,
+    valid_from TEXT NOT NULL,
+    valid_to TEXT CHECK (valid_to IS NULL),
+    first_seen TEXT NOT NULL,
+    last_seen TEXT NOT NULL,
+    confirmations INTEGER NOT NULL,
+    sources TEXT NOT NULL,
+    confidence REAL NOT NULL
+) STRICT;
+CREATE INDEX edge_from ON edge (source, type, scope, tenant, target);
+CREATE INDEX edge_to ON edge (target, type, scope, tenant, source);
+CREATE TABLE past_edge (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    type TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    properties TEXT NOT NULL,
+    chunks TEXT NOT NULL,
+    valid_from TEXT NOT NULL,
+    valid_to TEXT NOT NULL,
+    first_seen TEXT NOT NULL,
+    last_seen TEXT NOT NULL,
+    confirmations INTEGER NOT NULL,
+    sources TEXT NOT NULL,
+    confidence REAL NOT NULL
+) STRICT;
+CREATE INDEX past_edge_from ON past_edge (source, type);
+CREATE INDEX past_edge_to ON past_edge (target, type);
+
+-- The space in which names, aliases and strong identifiers meet.
 CREATE TABLE name_key (
     tenant TEXT NOT NULL,
-    label TEXT NOT NULL,
     key TEXT NOT NULL,
+    label TEXT NOT NULL,
+    scope TEXT NOT NULL,
     node TEXT NOT NULL,
-    PRIMARY KEY (tenant, label, key)
+    PRIMARY KEY (tenant, key, label, scope)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX name_key_of ON name_key (node);
 
--- Which current facts a source stands for: `fact` is a node id, or `source type target` of an edge.
+-- Which current facts a source stands for, by their ids.
 CREATE TABLE asserted (
     tenant TEXT NOT NULL,
     source TEXT NOT NULL,
@@ -53,15 +112,14 @@ CREATE TABLE asserted (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX asserted_fact ON asserted (fact);
 
-CREATE TABLE past (
-    row INTEGER PRIMARY KEY,
+-- What was decided about the graph: merges, corrections, proposals.
+CREATE TABLE record (
     tenant TEXT NOT NULL,
-    fact TEXT NOT NULL,
-    valid_from TEXT NOT NULL,
-    valid_to TEXT NOT NULL,
-    body TEXT NOT NULL
-) STRICT;
-CREATE INDEX past_of ON past (tenant, fact);
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, kind, id)
+) STRICT, WITHOUT ROWID;
 
 -- Little-endian float32. The generation counts changes, so that every process knows when its copy is old.
 CREATE TABLE vector (
@@ -75,3 +133,4 @@ CREATE TABLE vector_generation (tenant TEXT PRIMARY KEY, generation INTEGER NOT 
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 
 CREATE VIRTUAL TABLE node_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE past_node_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');

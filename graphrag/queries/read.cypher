@@ -1,11 +1,30 @@
+// Placeholders like __TYPE__ are filled in from the closed lists of types and labels (see `filled`).
+// Reads of now see entities and relations; reads of a moment (`..._at`) see the nodes that keep the past as well.
+
 // name: nodes
 UNWIND $ids AS id
-MATCH (n:__Node__ {id: id}) WHERE n.tenant = $tenant
+MATCH (n:__Node__ {id: id}) WHERE n.tenant = $tenant AND n.scope IN $scopes
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels
 
 // name: all_nodes
-MATCH (n:__Entity__ {tenant: $tenant})
-RETURN n {.*, embedding: null} AS node, labels(n) AS labels
+MATCH (n:__Entity__ {tenant: $tenant}) WHERE n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels)
+RETURN n {.*, embedding: null} AS node, labels(n) AS labels ORDER BY n.id
+
+// Every node that held, or of those the ones of these ids, keys or with this part in a key, where asked for.
+
+// name: nodes_at
+CALL () {
+  MATCH (n:__Entity__ {tenant: $tenant}) RETURN n, labels(n) AS labels
+  UNION ALL
+  MATCH (n:__PastNode__ {tenant: $tenant}) RETURN n, [n.past_label] AS labels
+}
+WITH n, labels
+WHERE n.valid_from <= $at AND (n.valid_to IS NULL OR n.valid_to > $at)
+  AND n.scope IN $scopes AND any(l IN labels WHERE l IN $labels)
+  AND ($ids IS NULL OR n.id IN $ids)
+  AND ($keys IS NULL OR any(k IN n.name_keys WHERE k IN $keys))
+  AND ($part = '' OR any(k IN n.name_keys WHERE k CONTAINS $part))
+RETURN n {.*, embedding: null} AS node, labels ORDER BY n.confirmations DESC, n.name, n.id
 
 // name: resolve
 UNWIND $names AS name
@@ -18,46 +37,174 @@ ORDER BY n.confirmations DESC, n.name, n.id
 
 // name: search_vectors
 CALL db.index.vector.queryNodes('entity', $fetch, $vector) YIELD node AS n
-WITH n, n.tenant = $tenant AND any(l IN labels(n) WHERE l IN $labels) AS wanted
+WITH n, n.tenant = $tenant AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels) AS wanted
 WITH n, wanted, CASE WHEN wanted THEN 2 * vector.similarity.cosine(n.embedding, $vector) - 1 ELSE -2 END AS score
 RETURN CASE WHEN wanted THEN n {.*, embedding: null} END AS node, labels(n) AS labels, score
 ORDER BY score DESC, n.id
 
 // name: scan_vectors
 MATCH (n:__Entity__ {tenant: $tenant})
-WHERE n.embedding IS NOT NULL AND any(l IN labels(n) WHERE l IN $labels)
+WHERE n.embedding IS NOT NULL AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels)
 WITH n, 2 * vector.similarity.cosine(n.embedding, $vector) - 1 AS score
 ORDER BY score DESC, n.id LIMIT $limit
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels, score
 
+// name: scan_vectors_at
+CALL () {
+  MATCH (n:__Entity__ {tenant: $tenant}) WHERE n.embedding IS NOT NULL RETURN n, labels(n) AS labels
+  UNION ALL
+  MATCH (n:__PastNode__ {tenant: $tenant}) WHERE n.embedding IS NOT NULL RETURN n, [n.past_label] AS labels
+}
+WITH n, labels
+WHERE n.valid_from <= $at AND (n.valid_to IS NULL OR n.valid_to > $at)
+  AND n.scope IN $scopes AND any(l IN labels WHERE l IN $labels) AND size(n.embedding) = size($vector)
+WITH n, labels, 2 * vector.similarity.cosine(n.embedding, $vector) - 1 AS score
+ORDER BY score DESC, n.id LIMIT $limit
+RETURN n {.*, embedding: null} AS node, labels, score
+
 // name: search_text
 CALL db.index.fulltext.queryNodes('entity_text', $lucene) YIELD node AS n, score
-WHERE n.tenant = $tenant AND any(l IN labels(n) WHERE l IN $labels)
+WHERE n.tenant = $tenant AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels)
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels, score
+ORDER BY score DESC, n.name, n.id LIMIT $limit
+
+// name: search_text_at
+CALL () {
+  CALL db.index.fulltext.queryNodes('entity_text', $lucene) YIELD node, score
+  RETURN node AS n, labels(node) AS labels, score
+  UNION ALL
+  CALL db.index.fulltext.queryNodes('past_text', $lucene) YIELD node, score
+  RETURN node AS n, [node.past_label] AS labels, score
+}
+WITH n, labels, score
+WHERE n.tenant = $tenant AND n.valid_from <= $at AND (n.valid_to IS NULL OR n.valid_to > $at)
+  AND n.scope IN $scopes AND any(l IN labels WHERE l IN $labels)
+RETURN n {.*, embedding: null} AS node, labels, score
 ORDER BY score DESC, n.name, n.id LIMIT $limit
 
 // name: edges
 CALL () {
   UNWIND $ids AS id
-  MATCH (a:__Node__ {id: id})-[r:$any($leaving)]->(b) WHERE a.tenant = $tenant
+  MATCH (a:__Node__ {id: id})-[r:__LEAVING__]->(b) WHERE a.tenant = $tenant AND r.scope IN $scopes
   RETURN a AS source, r, b AS target
   UNION
   UNWIND $ids AS id
-  MATCH (b:__Node__ {id: id})<-[r:$any($reaching)]-(a) WHERE b.tenant = $tenant
+  MATCH (b:__Node__ {id: id})<-[r:__REACHING__]-(a) WHERE b.tenant = $tenant AND r.scope IN $scopes
   RETURN a AS source, r, b AS target
 }
-RETURN r {.*, type: type(r), source: source.id, target: target.id} AS edge
-ORDER BY r.confirmations DESC, type(r), source.id, target.id LIMIT $limit
+RETURN r {.*, edge_type: type(r), source: source.id, target: target.id} AS edge
+ORDER BY r.confirmations DESC, type(r), source.id, target.id, r.id LIMIT $limit
+
+// name: edges_at
+CALL () {
+  UNWIND $ids AS id
+  MATCH (a:__Node__ {id: id})-[r:__LEAVING__]->(b)
+  RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
+  UNION
+  UNWIND $ids AS id
+  MATCH (b:__Node__ {id: id})<-[r:__REACHING__]-(a)
+  RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
+  UNION
+  UNWIND $ids AS id
+  MATCH (p:__PastEdge__ {source: id}) WHERE p.edge_type IN $leaving
+  RETURN p {.*} AS edge
+  UNION
+  UNWIND $ids AS id
+  MATCH (p:__PastEdge__ {target: id}) WHERE p.edge_type IN $reaching
+  RETURN p {.*} AS edge
+}
+WITH edge
+WHERE edge.tenant = $tenant AND edge.scope IN $scopes
+  AND edge.valid_from <= $at AND (edge.valid_to IS NULL OR edge.valid_to > $at)
+RETURN edge
+ORDER BY edge.confirmations DESC, edge.edge_type, edge.source, edge.target, edge.id LIMIT $limit
+
+// name: steps
+CALL () {
+  UNWIND range(0, size($frontier) - 1) AS rank
+  MATCH (a:__Node__ {id: $frontier[rank]})-[r:__LEAVING__]->(b)
+  WHERE a.tenant = $tenant AND r.scope IN $scopes AND b.scope IN $scopes
+  RETURN rank, b
+  UNION ALL
+  UNWIND range(0, size($frontier) - 1) AS rank
+  MATCH (a:__Node__ {id: $frontier[rank]})<-[r:__REACHING__]-(b)
+  WHERE a.tenant = $tenant AND r.scope IN $scopes AND b.scope IN $scopes
+  RETURN rank, b
+}
+WITH rank, b LIMIT $limit
+WITH b, min(rank) AS rank, count(*) AS walked
+RETURN rank, b.id AS there, b.name AS name, labels(b) AS labels, walked
+
+// name: neighbours
+CALL () {
+  MATCH (a:__Node__ {id: $id})-[r:__LEAVING__]->(b) WHERE a.tenant = $tenant RETURN a AS source, r, b AS target, b
+  UNION
+  MATCH (a:__Node__ {id: $id})<-[r:__REACHING__]-(b) WHERE a.tenant = $tenant RETURN b AS source, r, a AS target, b
+}
+WITH source, r, target, b
+WHERE r.scope IN $scopes AND b.scope IN $scopes
+  AND ($after IS NULL OR r.confirmations < $after.confirmations
+    OR (r.confirmations = $after.confirmations
+      AND (b.name > $after.name OR (b.name = $after.name AND r.id > $after.id))))
+WITH source, r, target, b ORDER BY r.confirmations DESC, b.name, r.id LIMIT $limit
+RETURN r {.*, edge_type: type(r), source: source.id, target: target.id} AS edge,
+  b {.*, embedding: null} AS node, labels(b) AS labels
 
 // name: list_nodes
 MATCH (n:__Entity__ {tenant: $tenant})
-WHERE any(l IN labels(n) WHERE l IN $labels)
+WHERE any(l IN labels(n) WHERE l IN $labels) AND n.scope IN $scopes
   AND ($key = '' OR any(k IN n.name_keys WHERE k CONTAINS $key))
   AND ($after IS NULL OR n.confirmations < $after.confirmations
     OR (n.confirmations = $after.confirmations
       AND (n.name > $after.name OR (n.name = $after.name AND n.id > $after.id))))
 WITH n ORDER BY n.confirmations DESC, n.name, n.id LIMIT $limit
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels
+
+// name: pairs
+MATCH (a:__Entity__ {tenant: $tenant})-[r:__LEAVING__]->(b) WHERE r.scope = $scope
+RETURN a.id AS source, b.id AS target
+
+// name: history_nodes
+CALL () {
+  UNWIND $ids AS id MATCH (n:__Node__ {id: id}) RETURN n, labels(n) AS labels
+  UNION ALL
+  UNWIND $ids AS id MATCH (n:__PastNode__ {id: id}) RETURN n, [n.past_label] AS labels
+}
+WITH n, labels WHERE n.tenant = $tenant
+RETURN n {.*} AS node, labels ORDER BY n.id, n.valid_from
+
+// name: history_edges
+CALL () {
+  UNWIND $ids AS id
+  MATCH (a:__Node__ {id: id})-[r]-()
+  RETURN r {.*, edge_type: type(r), source: startNode(r).id, target: endNode(r).id} AS edge
+  UNION
+  UNWIND $ids AS id MATCH (p:__PastEdge__ {source: id}) RETURN p {.*} AS edge
+  UNION
+  UNWIND $ids AS id MATCH (p:__PastEdge__ {target: id}) RETURN p {.*} AS edge
+}
+WITH edge WHERE edge.tenant = $tenant
+RETURN edge ORDER BY edge.id, edge.valid_from
+
+// name: every_node
+CALL () {
+  MATCH (n:__Entity__ {tenant: $tenant}) RETURN n, labels(n) AS labels
+  UNION ALL
+  MATCH (n:__PastNode__ {tenant: $tenant}) RETURN n, [n.past_label] AS labels
+}
+RETURN n {.*, embedding: null} AS node, labels ORDER BY n.id, n.valid_from
+
+// name: every_edge
+CALL () {
+  MATCH (a:__Entity__ {tenant: $tenant})-[r]->(b)
+  RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
+  UNION ALL
+  MATCH (p:__PastEdge__ {tenant: $tenant}) RETURN p {.*} AS edge
+}
+RETURN edge ORDER BY edge.id, edge.valid_from
+
+// name: records
+MATCH (r:__Record__ {tenant: $tenant, kind: $kind}) RETURN r.id AS id, r.body AS body ORDER BY id
 
 // name: get_meta
 MATCH (m:__Meta__ {key: $key}) RETURN m.value AS value

@@ -1,64 +1,112 @@
-// The first statement of every write takes the tenant's lock, so that the reads after it see all earlier writes.
+// The first statement of every write takes the tenant's lock, so that the reads after it see all earlier writes, and
+// what was not found may be created.
 
 // name: lock_tenant
 MERGE (t:__Tenant__ {name: $tenant}) SET t.writes = coalesce(t.writes, 0) + 1
 
 // name: owners
-UNWIND $names AS name
-MATCH (k:__Name__ {id: name.id}) WHERE k.tenant = $tenant
-RETURN name.label AS label, name.key AS key, k.owner AS owner
+UNWIND $ids AS id
+MATCH (k:__Name__ {id: id}) WHERE k.tenant = $tenant
+RETURN id, k.owner AS owner
+
+// name: nodes_known
+UNWIND $ids AS id
+MATCH (n:__Node__ {id: id}) WHERE n.tenant = $tenant
+RETURN n {.*, embedding: null} AS node, labels(n) AS labels
 
 // name: nodes_of_source
 MATCH (n:__Entity__ {tenant: $tenant}) WHERE $source IN n.sources
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels
 
-// name: edges_by_key
+// name: edges_known
 UNWIND $rows AS row
-MATCH (a:__Node__ {id: row.source})-[r:$(row.type)]->(b:__Node__ {id: row.target})
-RETURN r {.*, type: type(r), source: a.id, target: b.id} AS edge
+MATCH (a:__Node__ {id: row.source})-[r:__TYPE__ {id: row.id}]->(b:__Node__ {id: row.target})
+RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
 
 // name: edges_of_source
 MATCH (a:__Entity__ {tenant: $tenant})-[r]->(b) WHERE $source IN r.sources
-RETURN r {.*, type: type(r), source: a.id, target: b.id} AS edge
+RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
 
 // name: edges_of_nodes
 UNWIND $ids AS id
 MATCH (n:__Node__ {id: id})-[r]-()
 WITH DISTINCT r
-RETURN r {.*, type: type(r), source: startNode(r).id, target: endNode(r).id} AS edge
+RETURN r {.*, edge_type: type(r), source: startNode(r).id, target: endNode(r).id} AS edge
 
 // name: close_edges
 UNWIND $rows AS row
-MATCH (a:__Node__ {id: row.source})-[r:$(row.type)]->(b:__Node__ {id: row.target})
+MATCH (a:__Node__ {id: row.source})-[r:__TYPE__ {id: row.id}]->(b:__Node__ {id: row.target})
 DELETE r
-CREATE (p:__Past__) SET p = row.past
+CREATE (p:__PastEdge__) SET p = row.past
 
 // name: close_nodes
 UNWIND $rows AS row
 MATCH (n:__Node__ {id: row.id})
+CREATE (p:__PastNode__) SET p = row.past, p.embedding = n.embedding
 DELETE n
-CREATE (p:__Past__) SET p = row.past
 
 // name: free_names
 UNWIND $ids AS id
 MATCH (k:__Name__ {owner: id})
 DELETE k
 
-// name: put_nodes
+// name: create_nodes
 UNWIND $rows AS row
-MERGE (n:__Node__ {id: row.id})
-SET n:__Entity__, n:$(row.label), n += row.properties
+CREATE (n:__Node__:__Entity__:__LABEL__) SET n = row
+
+// name: update_nodes
+UNWIND $rows AS row
+MATCH (n:__Node__ {id: row.id}) SET n += row.properties
 
 // name: claim_names
 UNWIND $rows AS row
 CREATE (k:__Name__ {id: row.id, tenant: row.tenant, owner: row.owner})
 
-// name: put_edges
+// name: create_edges
 UNWIND $rows AS row
 MATCH (a:__Node__ {id: row.source})
 MATCH (b:__Node__ {id: row.target})
-MERGE (a)-[r:$(row.type)]->(b)
+CREATE (a)-[r:__TYPE__]->(b) SET r = row.properties
+
+// name: update_edges
+UNWIND $rows AS row
+MATCH (a:__Node__ {id: row.source})-[r:__TYPE__ {id: row.id}]->(b:__Node__ {id: row.target})
 SET r += row.properties
+
+// name: create_past_nodes
+UNWIND $rows AS row
+CREATE (p:__PastNode__) SET p = row
+
+// name: create_past_edges
+UNWIND $rows AS row
+CREATE (p:__PastEdge__) SET p = row
+
+// name: remove_nodes
+UNWIND $ids AS id
+MATCH (n:__Node__ {id: id}) WHERE n.tenant = $tenant
+DETACH DELETE n
+
+// name: remove_past_nodes
+UNWIND $ids AS id
+MATCH (p:__PastNode__ {id: id}) WHERE p.tenant = $tenant
+DELETE p
+
+// name: remove_past_edges
+MATCH (p:__PastEdge__) WHERE (p.source IN $ids OR p.target IN $ids) AND p.tenant = $tenant
+DELETE p
+
+// name: forget_records
+UNWIND $keys AS key
+MATCH (r:__Record__ {key: key}) DELETE r
+
+// name: put_records
+UNWIND $rows AS row
+MERGE (r:__Record__ {key: row.key}) SET r += row
+
+// name: annotate
+UNWIND $rows AS row
+MATCH (n:__Entity__ {id: row.id}) WHERE n.tenant = $tenant
+SET n += row.properties
 
 // name: set_vectors
 UNWIND $rows AS row

@@ -10,58 +10,9 @@ from pathlib import Path
 import pytest
 
 from graphrag.errors import GraphMisconfigured
-from graphrag.identity import name_key
 from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, Node, NodeFact, Ref, node_id
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
-
-DIMENSIONS = 4
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NEO4J = {"neo4j-lts": "neo4j_lts_url", "neo4j-current": "neo4j_current_url"}
-
-
-@pytest.fixture(params=["sqlite", *NEO4J])
-def graph_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param in NEO4J:
-        return request.getfixturevalue(NEO4J[request.param])
-    return f"sqlite:///{tmp_path}/graph.db"
-
-
-@pytest.fixture
-async def store(graph_url: str) -> AsyncIterator[GraphStore]:
-    # Another suite may have left the shared server with vectors of another dimension.
-    opened = open_store(graph_url, dimensions=DIMENSIONS, refit=True)
-    await opened.open()
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-def tenant() -> str:
-    return f"tenant {uuid.uuid4().hex}"
-
-
-def service(name: str, *aliases: str, summary: str = "", **properties: str) -> NodeFact:
-    return NodeFact(Label.SERVICE, name, summary, aliases, properties)
-
-
-def depends(source: str, target: str) -> EdgeFact:
-    return EdgeFact(EdgeType.DEPENDS_ON, Ref(Label.SERVICE, source), Ref(Label.SERVICE, target))
-
-
-def run(*facts: NodeFact | EdgeFact, source: str = "catalogue", hour: int = 0, complete: bool = False) -> Facts:
-    return Facts(
-        source,
-        NOON + timedelta(hours=hour),
-        nodes=tuple(fact for fact in facts if isinstance(fact, NodeFact)),
-        edges=tuple(fact for fact in facts if isinstance(fact, EdgeFact)),
-        complete=complete,
-    )
-
-
-def id_of(tenant: str, name: str, label: Label = Label.SERVICE) -> str:
-    return node_id(tenant, label, name_key(name))
-
 
 async def by_name(store: GraphStore, tenant: str) -> dict[str, Node]:
     return {node.name: node for node in await store.all_nodes(tenant)}

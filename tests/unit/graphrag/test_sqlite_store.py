@@ -47,21 +47,6 @@ async def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None
     assert sorted(nodes["shared"].life.sources) == ["one", "two"]
 
 
-async def test_a_closed_fact_is_kept_with_its_interval(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "graph.db", dimensions=2)
-    await store.open()
-    await store.write("tenant", Facts("s", NOON, (NodeFact(Label.SERVICE, "a"),)))
-    await store.write("tenant", Facts("s", NOON.replace(hour=13), complete=True))
-    await store.close()
-    with sqlite3.connect(tmp_path / "graph.db") as db:
-        kept = db.execute("SELECT valid_from, valid_to, body FROM past").fetchall()
-    db.close()
-    assert [(valid_from[:16], valid_to[:16]) for valid_from, valid_to, _ in kept] == [
-        ("2026-03-01T12:00", "2026-03-01T13:00")
-    ]
-    assert '"name": "a"' in kept[0][2]
-
-
 async def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(b"not a database at all, but long enough to look like one" * 20)

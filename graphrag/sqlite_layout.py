@@ -1,0 +1,88 @@
+"""The tables of the SQLite store: made in an empty file, brought forward from an older release's."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+from graphrag.errors import GraphMisconfigured
+from graphrag.identity import name_key
+from graphrag.model import EdgeType, edge_id
+from graphrag.queries import statements
+from graphrag.stored import words_of_names
+
+VERSION = 2
+"""Kept in `PRAGMA user_version`. Raise it with each change of layout.sql, and say in `_bring_forward` how the tables
+of the version before become those of the new one."""
+
+
+def lay_out(db: sqlite3.Connection, path: Path) -> None:
+    """Within the caller's transaction. Raises `GraphMisconfigured` for a file that cannot be used."""
+    found = db.execute("PRAGMA user_version").fetchone()[0]
+    if found == VERSION:
+        return
+    if found == 0:
+        if db.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            raise GraphMisconfigured(
+                f"{path} is a database of another program. Name another file in INCIDENT_GRAPH_GRAPH_URL."
+            )
+        _create(db)
+    elif found < VERSION:
+        _bring_forward(db)
+    else:
+        raise GraphMisconfigured(
+            f"The graph file {path} has layout {found}, and this program knows layouts up to {VERSION}. "
+            "Use the version that wrote it, or name a new file in INCIDENT_GRAPH_GRAPH_URL and ingest again."
+        )
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _create(db: sqlite3.Connection) -> None:
+    for statement in statements("layout.sql"):
+        db.execute(statement)
+
+
+def _bring_forward(db: sqlite3.Connection) -> None:
+    """From layout 1, the only older one."""
+    tables = ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta")
+    db.execute("DROP TABLE node_text")
+    for index in ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"):
+        db.execute(f"DROP INDEX {index}")
+    for table in tables:
+        db.execute(f"ALTER TABLE {table} RENAME TO was_{table}")
+    _create(db)
+    db.create_function("edge_id", 3, _edge_id, deterministic=True)
+    db.create_function("fact_id", 1, _fact_id, deterministic=True)
+    db.create_function("keys_of", 2, _keys_of, deterministic=True)
+    db.create_function("words_of", 2, _words_of, deterministic=True)
+    db.create_function("spaced", 1, _spaced, deterministic=True)
+    for statement in statements("from_layout_1.sql"):
+        db.execute(statement)
+    for table in tables:
+        db.execute(f"DROP TABLE was_{table}")
+
+
+def _fact_id(fact: str) -> str:
+    """Layout 1 named an edge by type, source and target."""
+    match fact.split(" "):
+        case [type, source, target]:
+            return _edge_id(type, source, target)
+        case _:
+            return fact
+
+
+def _edge_id(type: str, source: str, target: str) -> str:
+    return edge_id(EdgeType(type), source, target)
+
+
+def _keys_of(name: str, aliases: str) -> str:
+    return json.dumps(list(dict.fromkeys(map(name_key, (name, *json.loads(aliases))))))
+
+
+def _words_of(name: str, aliases: str) -> str:
+    return words_of_names((name, *json.loads(aliases)))
+
+
+def _spaced(aliases: str) -> str:
+    return " ".join(json.loads(aliases))

@@ -1,0 +1,295 @@
+"""What the SQLite store answers: each function reads within the caller's transaction.
+
+A read of now sees the tables of current facts alone; one of a moment looks into both those and the tables of the past.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+
+from graphrag.identity import name_key
+from graphrag.model import (
+    NOW,
+    Direction,
+    Edge,
+    EdgeType,
+    Hit,
+    Label,
+    Neighbour,
+    NeighbourPage,
+    Node,
+    Page,
+    Step,
+    View,
+)
+from graphrag.sqlite_facts import NODE_COLUMNS, as_json, read_edge, read_node
+from graphrag.stored import (
+    leaving,
+    moment_of,
+    neighbour_listing,
+    neighbour_page,
+    node_listing,
+    node_page,
+    query_words,
+    reaching,
+)
+from graphrag.writing import storable
+
+_NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
+_HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
+
+
+def read_nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
+    sql = _ever(
+        view,
+        """SELECT {n_columns} FROM {past}node AS n
+        WHERE n.tenant = :tenant AND n.id IN (SELECT value FROM json_each(:ids))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}""",
+    )
+    rows = db.execute(sql, {**_seen(tenant, view), "ids": as_json(map(storable, ids))})
+    return {row["id"]: read_node(row) for row in rows}
+
+
+def resolve(
+    db: sqlite3.Connection, tenant: str, keys: Collection[str], labels: Collection[Label], view: View
+) -> dict[str, list[Node]]:
+    names = "name_key AS k JOIN node AS n ON n.id = k.node"
+    wanted = "k.tenant = :tenant AND k.key IN (SELECT value FROM json_each(:keys))"
+    parts = [f"SELECT k.key AS found, {_NODE} FROM {names} WHERE {wanted}"]
+    if view.as_of is not None:
+        names = "past_node AS n JOIN json_each(n.name_keys) AS k"
+        wanted = "n.tenant = :tenant AND k.value IN (SELECT value FROM json_each(:keys))"
+        parts.append(f"SELECT k.value, {_NODE} FROM {names} WHERE {wanted}")
+    sql = f"""SELECT * FROM ({" UNION ALL ".join(parts)}) AS n WHERE n.label IN (SELECT value FROM json_each(:labels))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {_holds(view, "n")}
+        ORDER BY n.confirmations DESC, n.name, n.id"""
+    values = {**_seen(tenant, view), "keys": as_json(map(storable, keys)), "labels": as_json(labels or Label)}
+    found: dict[str, list[Node]] = {}
+    for row in db.execute(sql, values):
+        found.setdefault(row["found"], []).append(read_node(row))
+    return found
+
+
+def search_text(
+    db: sqlite3.Connection, tenant: str, text: str, limit: int, labels: Collection[Label], view: View
+) -> list[Hit]:
+    words = query_words(text)
+    if not words:
+        return []
+    sql = _ever(
+        view,
+        """SELECT * FROM (SELECT -bm25({past}node_text, 4.0, 4.0, 4.0, 1.0) AS score, '{past}' AS past, n.row AS row,
+            n.name AS name, n.id AS id
+        FROM {past}node_text JOIN {past}node AS n ON n.row = {past}node_text.rowid
+        WHERE {past}node_text MATCH :terms AND n.tenant = :tenant
+        AND n.label IN (SELECT value FROM json_each(:labels))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}
+        ORDER BY score DESC, n.name, n.id LIMIT :limit)""",
+    )
+    values = {**_seen(tenant, view), "terms": _any_of(words), "labels": as_json(labels or Label), "limit": limit}
+    rows = db.execute(f"SELECT * FROM ({sql}) ORDER BY score DESC, name, id LIMIT :limit", values).fetchall()
+    return [Hit(_node_at(db, row["past"], row["row"]), row["score"]) for row in rows]
+
+
+def edges(
+    db: sqlite3.Connection,
+    tenant: str,
+    ids: Collection[str],
+    types: Collection[EdgeType],
+    direction: Direction,
+    limit: int,
+    view: View,
+) -> list[Edge]:
+    # An edge of which both ends are asked for comes once: UNION, not UNION ALL.
+    sql = _ever(
+        view,
+        """SELECT e.* FROM json_each(:ids) AS i CROSS JOIN json_each(:leaving) AS t CROSS JOIN {past}edge AS e
+        ON e.source = i.value AND e.type = t.value
+        WHERE e.tenant = :tenant AND e.scope IN (SELECT value FROM json_each(:scopes)) AND {e_holds}
+        UNION
+        SELECT e.* FROM json_each(:ids) AS i CROSS JOIN json_each(:reaching) AS t CROSS JOIN {past}edge AS e
+        ON e.target = i.value AND e.type = t.value
+        WHERE e.tenant = :tenant AND e.scope IN (SELECT value FROM json_each(:scopes)) AND {e_holds}""",
+        "UNION",
+    )
+    values = {
+        **_walked(tenant, types, direction, view),
+        "ids": as_json(map(storable, ids)),
+        "limit": limit,
+    }
+    rows = db.execute(f"{sql} ORDER BY confirmations DESC, type, source, target, id LIMIT :limit", values)
+    return [read_edge(row) for row in rows]
+
+
+def steps(
+    db: sqlite3.Connection,
+    tenant: str,
+    frontier: Sequence[str],
+    types: Collection[EdgeType],
+    direction: Direction,
+    limit: int,
+    view: View,
+) -> tuple[list[Step], bool]:
+    sql = _ever(
+        view,
+        """SELECT i.key AS rank, e.target AS there
+        FROM json_each(:frontier) AS i CROSS JOIN json_each(:leaving) AS t CROSS JOIN json_each(:scopes) AS s
+        CROSS JOIN {past}edge AS e ON e.source = i.value AND e.type = t.value AND e.scope = s.value
+        WHERE e.tenant = :tenant AND {e_holds}
+        UNION ALL
+        SELECT i.key AS rank, e.source AS there
+        FROM json_each(:frontier) AS i CROSS JOIN json_each(:reaching) AS t CROSS JOIN json_each(:scopes) AS s
+        CROSS JOIN {past}edge AS e ON e.target = i.value AND e.type = t.value AND e.scope = s.value
+        WHERE e.tenant = :tenant AND {e_holds}""",
+    )
+    values = {
+        **_walked(tenant, types, direction, view),
+        "frontier": as_json(map(storable, frontier)),
+        "limit": limit + 1,
+    }
+    walked = db.execute(f"{sql} LIMIT :limit", values).fetchall()
+    first: dict[str, int] = {}
+    for rank, there in walked[:limit]:
+        known = first.get(there)
+        if known is None or rank < known:
+            first[there] = rank
+    names = _ever(
+        view,
+        """SELECT n.id, n.label, n.name FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
+        WHERE n.tenant = :tenant AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}""",
+    )
+    rows = db.execute(names, {**_seen(tenant, view), "ids": as_json(first)})
+    found = [Step(frontier[first[id]], id, Label(label), name) for id, label, name in rows]
+    return found, len(walked) > limit
+
+
+def neighbours(
+    db: sqlite3.Connection,
+    tenant: str,
+    id: str,
+    types: Collection[EdgeType],
+    direction: Direction,
+    limit: int,
+    cursor: str | None,
+    view: View,
+) -> NeighbourPage:
+    listing = neighbour_listing(tenant, id, types, direction, view)
+    after = listing.place(cursor)
+    pasts = ("",) if view.as_of is None else ("", "past_")
+    sql = " UNION ALL ".join(
+        f"""SELECT e.confirmations AS confirmations, n.name AS name, e.id AS id,
+            '{edge}' AS edge_past, e.row AS edge_row, '{node}' AS node_past, n.row AS node_row
+        FROM {edge}edge AS e JOIN {node}node AS n ON n.id = e.{there}
+        WHERE e.tenant = :tenant AND e.{here} = :start AND e.type IN (SELECT value FROM json_each(:{types_of}))
+        AND e.scope IN (SELECT value FROM json_each(:scopes)) AND n.scope IN (SELECT value FROM json_each(:scopes))
+        AND {_holds(view, "e")} AND {_holds(view, "n")}"""
+        for here, there, types_of in (("source", "target", "leaving"), ("target", "source", "reaching"))
+        for edge in pasts
+        for node in pasts
+    )
+    values = {
+        **_walked(tenant, types, direction, view),
+        "start": storable(id),
+        "confirmations": after and after.confirmations,
+        "name": after and after.name,
+        "id": after and after.id,
+        "limit": limit + 1,
+    }
+    rows = db.execute(
+        f"""SELECT * FROM ({sql})
+        WHERE :confirmations IS NULL OR (-confirmations, name, id) > (-:confirmations, :name, :id)
+        ORDER BY confirmations DESC, name, id LIMIT :limit""",
+        values,
+    ).fetchall()
+    found = [
+        Neighbour(_edge_at(db, row["edge_past"], row["edge_row"]), _node_at(db, row["node_past"], row["node_row"]))
+        for row in rows
+    ]
+    return neighbour_page(listing, found, limit)
+
+
+def list_nodes(
+    db: sqlite3.Connection,
+    tenant: str,
+    labels: Collection[Label],
+    query: str,
+    limit: int,
+    cursor: str | None,
+    view: View,
+) -> Page:
+    listing = node_listing(tenant, labels, query, view)
+    after = listing.place(cursor)
+    sql = _ever(
+        view,
+        """SELECT {n_columns} FROM {past}node AS n
+        WHERE n.tenant = :tenant AND n.label IN (SELECT value FROM json_each(:labels))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}
+        AND (:key = '' OR EXISTS (SELECT 1 FROM json_each(n.name_keys) WHERE instr(value, :key)))
+        AND (:confirmations IS NULL OR (-confirmations, name, id) > (-:confirmations, :name, :id))""",
+    )
+    values = {
+        **_seen(tenant, view),
+        "labels": as_json(labels or Label),
+        "key": name_key(storable(query)),
+        "confirmations": after and after.confirmations,
+        "name": after and after.name,
+        "id": after and after.id,
+        "limit": limit + 1,
+    }
+    rows = db.execute(f"{sql} ORDER BY confirmations DESC, name, id LIMIT :limit", values).fetchall()
+    return node_page(listing, [read_node(row) for row in rows], limit)
+
+
+def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], view: View) -> list[Node]:
+    sql = _ever(
+        view,
+        """SELECT {n_columns} FROM {past}node AS n
+        WHERE n.tenant = :tenant AND n.label IN (SELECT value FROM json_each(:labels))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}""",
+    )
+    rows = db.execute(f"{sql} ORDER BY id", {**_seen(tenant, view), "labels": as_json(labels or Label)})
+    return [read_node(row) for row in rows]
+
+
+def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
+    rows = db.execute(
+        "SELECT source, target FROM edge WHERE tenant = ? AND type = ? AND scope = ?", (tenant, type, NOW.scopes[0])
+    )
+    return [(row["source"], row["target"]) for row in rows]
+
+
+def _ever(view: View, select: str, union: str = "UNION ALL") -> str:
+    """The select over the tables that the view looks into. All names are this module's own."""
+    pasts = ("",) if view.as_of is None else ("", "past_")
+    parts = {"n_columns": _NODE, "n_holds": _holds(view, "n"), "e_holds": _holds(view, "e")}
+    return f" {union} ".join(select.format(past=past, **parts) for past in pasts)
+
+
+def _holds(view: View, table: str) -> str:
+    return "TRUE" if view.as_of is None else _HOLDS.format(table)
+
+
+def _seen(tenant: str, view: View) -> dict[str, object]:
+    return {"tenant": tenant, "at": moment_of(view), "scopes": as_json(view.scopes)}
+
+
+def _walked(tenant: str, types: Collection[EdgeType], direction: Direction, view: View) -> dict[str, object]:
+    return {
+        **_seen(tenant, view),
+        "leaving": as_json(leaving(types, direction)),
+        "reaching": as_json(reaching(types, direction)),
+    }
+
+
+def _node_at(db: sqlite3.Connection, past: str, row: int) -> Node:
+    return read_node(db.execute(f"SELECT * FROM {past}node WHERE row = ?", (row,)).fetchone())
+
+
+def _edge_at(db: sqlite3.Connection, past: str, row: int) -> Edge:
+    return read_edge(db.execute(f"SELECT * FROM {past}edge WHERE row = ?", (row,)).fetchone())
+
+
+def _any_of(words: Collection[str]) -> str:
+    """FTS5 for any of the words, each quoted, so that nothing in them is syntax."""
+    return " OR ".join(f'"{word}"' for word in words)
