@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from bench import accept, report, start
+from bench import accept, graph_reads, graph_writes, report, start
+from bench.graph_stores import NEO4J, SQLITE
 from bench.measure import Measured, note
 
 BENCHES: dict[tuple[str, ...], Callable[[], Sequence[Measured]]] = {
@@ -14,6 +16,14 @@ BENCHES: dict[tuple[str, ...], Callable[[], Sequence[Measured]]] = {
     ("accept-storm-rate", "accept-storm-p99"): accept.openings,
     ("alert-to-report-p50", "alert-to-report-p95", "alert-to-report-extra-p95"): report.alert_to_report,
     ("start-to-ready", "idle-memory"): start.start,
+    graph_writes.NAMES: graph_writes.writes,
+    **{
+        graph_reads.names(store, size): partial(graph_reads.reads, store, size)
+        for store in (SQLITE, NEO4J)
+        for size in graph_reads.SIZES
+    },
+    **{graph_reads.growth_names(store): partial(graph_reads.growth, store) for store in (SQLITE, NEO4J)},
+    **{graph_reads.mesh_names(store): partial(graph_reads.dense_mesh, store) for store in (SQLITE, NEO4J)},
 }
 
 

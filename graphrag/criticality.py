@@ -12,7 +12,6 @@ few dependencies are known, x is instead the number of edges of any type that to
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,9 @@ DEPENDENTS = "dependents"
 CONNECTIVITY = "connectivity"
 
 _BLOCK = 64
+_SPARSE = 24
+"""A hop over less than this part of all edges is walked from where the walkers are, another is read off all edges."""
+_RANKS = 16
 _BATCH = 5_000
 
 _Numbers = NDArray[np.int64]
@@ -65,19 +67,17 @@ async def refresh(store: GraphStore, tenant: str) -> int:
     ids = [node.id for node in services]
     depends_on = await store.pairs(tenant, EdgeType.DEPENDS_ON)
     few = await asyncio.to_thread(lambda: _too_few(_estate(ids, depends_on)))
-    degrees = await _degrees(store, tenant) if few else {}
+    degrees = await _degrees(store, tenant) if few else Counter[str]()
     found = await asyncio.to_thread(scores, ids, depends_on, degrees)
-    fresh = {
-        id: {"criticality": round(each.score, 4), "criticality_basis": each.basis} for id, each in found.items()
-    }
+    fresh = {id: {"criticality": round(each.score, 4), "criticality_basis": each.basis} for id, each in found.items()}
     changed = {
         node.id: fresh[node.id]
         for node in services
         if any(node.properties.get(key) != value for key, value in fresh[node.id].items())
     }
-    # In batches, so that no other write waits for all of them.
-    for batch in itertools.batched(changed.items(), _BATCH) if hasattr(itertools, "batched") else ():
-        await store.annotate(tenant, dict(batch))
+    ordered = sorted(changed)
+    for start in range(0, len(ordered), _BATCH):  # so that no other write waits for all of them
+        await store.annotate(tenant, {id: changed[id] for id in ordered[start : start + _BATCH]})
     return len(changed)
 
 
@@ -91,20 +91,35 @@ async def _degrees(store: GraphStore, tenant: str) -> Counter[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Estate:
-    """Services by number, and the distinct dependencies between them: service n needs `needs[starts[n]:starts[n + 1]]`."""
+    """Services by number, the most depended on first, and the distinct dependencies between them both ways: service n
+    needs `needs[needs_from[n]:needs_from[n + 1]]`, and `needed_by[needed_from[n]:needed_from[n + 1]]` need it."""
 
     ids: list[str]
-    starts: _Numbers
     needs: _Numbers
+    needs_from: _Numbers
+    needed_by: _Numbers
+    needed_from: _Numbers
 
 
 def _estate(services: Sequence[str], depends_on: Sequence[tuple[str, str]]) -> _Estate:
-    number = {id: place for place, id in enumerate(dict.fromkeys(services))}
-    count = len(number)
-    known = (number[a] * count + number[b] for a, b in depends_on if a != b and a in number and b in number)
+    given = {id: place for place, id in enumerate(dict.fromkeys(services))}
+    count = len(given)
+    known = (given[a] * count + given[b] for a, b in depends_on if a != b and a in given and b in given)
     edges = np.unique(np.fromiter(known, np.int64))
-    starts = np.searchsorted(edges, np.arange(count + 1) * count)
-    return _Estate(list(number), starts, edges % max(count, 1))
+    sources, targets = np.divmod(edges, max(count, 1))
+    order = np.argsort(-np.bincount(targets, minlength=count), kind="stable")
+    number = np.argsort(order)
+    sources, targets = number[sources], number[targets]
+    ids = list(given)
+    return _Estate(
+        [ids[place] for place in order.tolist()], *_grouped(sources, targets, count), *_grouped(targets, sources, count)
+    )
+
+
+def _grouped(keys: _Numbers, values: _Numbers, count: int) -> tuple[_Numbers, _Numbers]:
+    """The values in order of their keys and among themselves, and where those of each key begin."""
+    order = np.lexsort((values, keys))
+    return values[order], np.searchsorted(keys[order], np.arange(count + 1))
 
 
 def _too_few(estate: _Estate) -> bool:
@@ -117,46 +132,95 @@ def _saturated(x: float) -> float:
 
 def _weighed_dependents(estate: _Estate) -> NDArray[np.float64]:
     """x of every service. Sixty-four dependents at a time walk towards what they need, a bit each in one word a
-    service: what many of them reach, as all reach a hub, costs as much as what one of them reaches. Time is at most the
-    services / 64 times the edges, memory some dozens of bytes an edge."""
-    total = np.zeros(len(estate.ids), np.int64)
-    seen = np.zeros(len(estate.ids), np.uint64)
-    dependents = np.flatnonzero(np.diff(estate.starts))
+    service, so that all of them together cross an edge once a hop. Time is at most in proportion to edges times
+    services / 64, memory to edges and services."""
+    count = len(estate.ids)
+    walk = _Walk(
+        estate, np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, np.int64), _ranks(estate)
+    )
+    dependents = np.flatnonzero(np.diff(estate.needs_from))
+    # Side by side, services that share their most needed supplier share most of their way.
+    dependents = dependents[np.argsort(estate.needs[estate.needs_from[dependents]], kind="stable")]
     for start in range(0, len(dependents), _BLOCK):
-        rows = dependents[start : start + _BLOCK]
+        walk.from_services(dependents[start : start + _BLOCK])
+    return walk.total / (1 << (HOPS - 1))
+
+
+def _ranks(estate: _Estate) -> tuple[int, list[_Numbers]]:
+    """How many services have more than `_RANKS` dependents, and of those after them the first dependent of each, the
+    second of each that has two, and so on."""
+    counts = np.diff(estate.needed_from)
+    stops = [int(np.count_nonzero(counts > rank)) for rank in range(_RANKS + 1)]
+    heavy = stops.pop()
+    starts = estate.needed_from
+    return heavy, [estate.needed_by[starts[heavy:stop] + rank] for rank, stop in enumerate(stops) if stop > heavy]
+
+
+@dataclass(slots=True)
+class _Walk:
+    """`seen` holds the walkers that have been at each service, `total` sixteen times what all walkers so far add to its
+    x. `last` is room to work in."""
+
+    estate: _Estate
+    seen: _Bits
+    total: _Numbers
+    last: _Numbers
+    ranks: tuple[int, list[_Numbers]]
+
+    def from_services(self, rows: _Numbers) -> None:
         bits = np.uint64(1) << np.arange(len(rows), dtype=np.uint64)
-        seen.fill(0)
-        seen[rows] = bits
+        self.seen.fill(0)
+        self.seen[rows] = bits
         for hop in range(HOPS):
-            rows, bits = _step(estate, rows, bits, seen)
             if not len(rows):
-                break
-            total[rows] += np.bitwise_count(bits).astype(np.int64) << (HOPS - 1 - hop)
-    return total / (1 << (HOPS - 1))
+                return
+            starts = self.estate.needs_from[rows]
+            counts = self.estate.needs_from[rows + 1] - starts
+            if counts.sum() * _SPARSE > len(self.estate.needs):
+                self._on_all_edges(rows, bits, hop)
+                return
+            rows, bits = self._on_edges_from(starts, counts, bits)
+            self.total[rows] += _weight(bits, hop)
+
+    def _on_edges_from(self, starts: _Numbers, counts: _Numbers, bits: _Bits) -> tuple[_Numbers, _Bits]:
+        """One hop: the services that walkers reach for the first time, and which walkers."""
+        ends = np.cumsum(counts)
+        places = np.arange(int(counts.sum())) + np.repeat(starts - ends + counts, counts)
+        needs, walkers = self.estate.needs[places], np.repeat(bits, counts)
+        new = (walkers & ~self.seen[needs]) != 0
+        needs, walkers = needs[new], walkers[new]
+        order = np.arange(len(needs))
+        self.last[needs] = order
+        reached = needs[self.last[needs] == order]
+        had = self.seen[reached]
+        while len(needs):
+            # Of several writes to one service only the last stays, so those that were lost are made again.
+            self.seen[needs] |= walkers
+            lost = (walkers & ~self.seen[needs]) != 0
+            needs, walkers = needs[lost], walkers[lost]
+        return reached, self.seen[reached] & ~had
+
+    def _on_all_edges(self, rows: _Numbers, bits: _Bits, hop: int) -> None:
+        """The hops from `hop` on."""
+        front = np.zeros_like(self.seen)
+        front[rows] = bits
+        for later in range(hop, HOPS):
+            front = self._arrivals(front) & ~self.seen
+            if not front.any():
+                return
+            self.seen |= front
+            self.total += _weight(front, later)
+
+    def _arrivals(self, front: _Bits) -> _Bits:
+        estate, (heavy, ranks) = self.estate, self.ranks
+        arrivals = np.zeros_like(front)
+        if heavy:
+            walkers = front[estate.needed_by[: estate.needed_from[heavy]]]
+            arrivals[:heavy] = np.bitwise_or.reduceat(walkers, estate.needed_from[:heavy])
+        for dependents in ranks:
+            arrivals[heavy : heavy + len(dependents)] |= front[dependents]
+        return arrivals
 
 
-def _step(estate: _Estate, rows: _Numbers, bits: _Bits, seen: _Bits) -> tuple[_Numbers, _Bits]:
-    """One hop from `rows`: the services that walkers reach for the first time, and which walkers. Marks them seen."""
-    counts = estate.starts[rows + 1] - estate.starts[rows]
-    before = np.cumsum(counts) - counts
-    places = np.arange(counts.sum()) + np.repeat(estate.starts[rows] - before, counts)
-    needs, walkers = estate.needs[places], np.repeat(bits, counts)
-    new = (walkers & ~seen[needs]) != 0
-    needs, walkers = needs[new], walkers[new]
-    reached = _distinct(needs, len(estate.ids))
-    had = seen[reached]
-    while len(needs):
-        # Of several writes to one service only the last stays, so those that were lost are made again.
-        seen[needs] |= walkers
-        lost = (walkers & ~seen[needs]) != 0
-        needs, walkers = needs[lost], walkers[lost]
-    return reached, seen[reached] & ~had
-
-
-def _distinct(numbers: _Numbers, below: int) -> _Numbers:
-    """In linear time, without sorting."""
-    if len(numbers) > below // 8:
-        present = np.zeros(below, np.bool_)
-        present[numbers] = True
-        return np.flatnonzero(present)
-    return np.unique(numbers)
+def _weight(bits: _Bits, hop: int) -> _Numbers:
+    return np.bitwise_count(bits).astype(np.int64) << (HOPS - 1 - hop)

@@ -30,7 +30,7 @@ def name_key(name: str) -> str:
 def identifier_key(identifier: str) -> str:
     """The key of a strong identifier: a repository's URL or an id in a catalogue. It is compared as it is, and no
     name has such a key, as a name's never begins with a control character."""
-    return "\x1f" + identifier.strip().encode("utf-8", "replace").decode()
+    return "\x1f" + identifier.strip().encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def _folded(text: str) -> str:

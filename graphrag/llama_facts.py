@@ -32,7 +32,7 @@ def entity_of(node: Node) -> EntityNode:
 
 
 def shown(fact: Node | Edge) -> dict[str, Any]:
-    """All there is to know of a fact, as flat properties without empty ones."""
+    """What is known of a fact, as flat properties without empty ones."""
     own: dict[str, Any] = {"id": fact.id, "summary": fact.summary, **life_columns(fact.life)}
     if isinstance(fact, Node):
         own |= {
@@ -56,11 +56,11 @@ def node_fact(node: LabelledNode) -> NodeFact:
     return NodeFact(
         label=_LABELS[node.label],
         name=node.name,
-        summary=str(told.get("summary", "")),
-        aliases=tuple(told.get("aliases", ())),
+        summary=str(told.get("summary") or ""),
+        aliases=_texts("aliases", told.get("aliases", ())),
         properties=_properties(told, without=_OF_A_NODE),
         confidence=float(told.get("confidence", 1.0)),
-        identifiers=tuple(told.get("identifiers", ())),
+        identifiers=_texts("identifiers", told.get("identifiers", ())),
     )
 
 
@@ -76,10 +76,10 @@ def edge_fact(relation: Relation, named: Mapping[str, Sequence[Node]]) -> EdgeFa
         type=type,
         source=_end(relation.source_id, sources, named, type),
         target=_end(relation.target_id, targets, named, type),
-        summary=str(told.get("summary", "")),
+        summary=str(told.get("summary") or ""),
         properties=_properties(told, without=_OF_AN_EDGE),
         confidence=float(told.get("confidence", 1.0)),
-        verb=str(told.get("verb", "")),
+        verb=str(told.get("verb") or ""),
     )
 
 
@@ -100,11 +100,12 @@ def _properties(told: Mapping[str, Any], *, without: Collection[str]) -> dict[st
 
 
 def _property(key: str, value: object) -> PropertyValue:
-    if isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, list | tuple):
-        items = tuple(cast("Sequence[object]", value))
-        texts = tuple(item for item in items if isinstance(item, str))
-        if len(texts) == len(items):
-            return texts
-    raise ValueError(f"The property {key!r} must be text, a number, true or false, or a list of texts.")
+    return value if isinstance(value, str | int | float | bool) else _texts(key, value)
+
+
+def _texts(key: str, value: object) -> tuple[str, ...]:
+    items = tuple(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else (value,)
+    texts = tuple(item for item in items if isinstance(item, str))
+    if len(texts) != len(items):
+        raise ValueError(f"The property {key!r} must be text, a number, true or false, or a list of texts.")
+    return texts

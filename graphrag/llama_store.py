@@ -115,7 +115,7 @@ class GraphStoreFace(PropertyGraphStore):
         await wrap_future(self._portal.start_task_soon(self._graph.upsert_nodes, nodes))
 
     def upsert_relations(self, relations: list[Relation]) -> None:
-        """Assert relations between nodes that are there, all or none."""
+        """Assert relations between nodes that are there, each end given by id or name."""
         self._portal.call(self._graph.upsert_relations, relations)
 
     async def aupsert_relations(self, relations: list[Relation]) -> None:

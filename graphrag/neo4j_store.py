@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -49,7 +49,7 @@ from graphrag.neo4j_facts import (
     write_facts,
 )
 from graphrag.queries import named
-from graphrag.store import Vector
+from graphrag.store import Ask, EdgesOf, Exploration, Found, NodesOf, StepsFrom, Vector
 from graphrag.stored import (
     Place,
     leaving,
@@ -204,31 +204,13 @@ class Neo4jStore:
         )
         return [read_edge(row["edge"]) for row in rows]
 
-    async def steps(
-        self,
-        tenant: str,
-        frontier: Sequence[str],
-        types: Collection[EdgeType],
-        direction: Direction,
-        limit: int,
-        view: View = NOW,
-    ) -> tuple[list[Step], bool]:
-        if view.as_of is not None:
-            edges = await self.edges(tenant, frontier, types, direction, limit + 1, view)
-            ends = {end for edge in edges for end in (edge.source, edge.target)}
-            return steps_over(edges[:limit], frontier, await self.nodes(tenant, ends, view), types, direction), (
-                len(edges) > limit
-            )
-        rows = await self._read(
-            "steps",
-            tenant=tenant,
-            scopes=list(view.scopes),
-            types=(leaving(types, direction), reaching(types, direction)),
-            frontier=list(map(storable, frontier)),
-            limit=limit + 1,
-        )
-        found = [Step(frontier[int(row["rank"])], row["there"], label_of(row["labels"]), row["name"]) for row in rows]
-        return found, sum(row["walked"] for row in rows) > limit
+    async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
+        ask = next(exploration)
+        while True:
+            try:
+                ask = exploration.send(await self._answer(tenant, ask))
+            except StopIteration as end:
+                return end.value
 
     async def neighbours(
         self,
@@ -335,6 +317,34 @@ class Neo4jStore:
             keys=keys,
             part=part,
         )
+
+    async def _answer(self, tenant: str, ask: Ask) -> Any:
+        match ask:
+            case NodesOf():
+                return await self.nodes(tenant, ask.ids, ask.view)
+            case EdgesOf():
+                return await self.edges(tenant, ask.ids, ask.types, ask.direction, ask.limit, ask.view)
+            case StepsFrom():
+                return await self._steps(tenant, ask)
+
+    async def _steps(self, tenant: str, ask: StepsFrom) -> tuple[list[Step], bool]:
+        if ask.view.as_of is not None:
+            edges = await self.edges(tenant, ask.frontier, ask.types, ask.direction, ask.limit + 1, ask.view)
+            ends = {end for edge in edges for end in (edge.source, edge.target)}
+            nodes = await self.nodes(tenant, ends, ask.view)
+            return steps_over(edges[: ask.limit], nodes, ask), len(edges) > ask.limit
+        rows = await self._read(
+            "steps",
+            tenant=tenant,
+            scopes=list(ask.view.scopes),
+            types=(leaving(ask.types, ask.direction), reaching(ask.types, ask.direction)),
+            frontier=list(map(storable, ask.frontier)),
+            limit=ask.limit + 1,
+        )
+        steps = [
+            Step(ask.frontier[int(row["rank"])], row["there"], label_of(row["labels"]), row["name"]) for row in rows
+        ]
+        return steps, sum(row["walked"] for row in rows) > ask.limit
 
     async def _neighbours_at(
         self,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
-from functools import cache
+from datetime import datetime
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
+import orjson
 
-from graphrag.model import Edge, Facts, History, Node, Rewrite, WriteReport, interval
+from graphrag.model import Edge, EdgeType, Facts, History, Label, Life, Node, Rewrite, WriteReport, interval
 from graphrag.sqlite_vectors import STORED, vectors_changed
-from graphrag.stored import edge_of, life_columns, node_of, search_words
+from graphrag.stored import life_columns, properties_of, search_words
 from graphrag.writing import (
     DENIAL,
     EdgeDecision,
@@ -31,21 +33,75 @@ NODE_COLUMNS = (
     *("id", "tenant", "scope", "label", "name", "summary", "aliases", "identifiers", "name_keys", "properties"),
     *("chunks", "valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
 )
-_LISTS = ("aliases", "identifiers", "chunks", "sources")
+EDGE_COLUMNS = (
+    *("id", "tenant", "scope", "type", "verb", "source", "target", "summary", "properties", "chunks"),
+    *("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
+)
+_NODE, _EDGE = ", ".join(NODE_COLUMNS), ", ".join(EDGE_COLUMNS)
+_LABELS = {label.value: label for label in Label}
+_NODE_WIDTH, _EDGE_WIDTH = len(NODE_COLUMNS), len(EDGE_COLUMNS)
+_TYPES = {type.value: type for type in EdgeType}
 
 
 def read_node(row: sqlite3.Row) -> Node:
-    columns = dict(row)
-    for name in _LISTS:
-        columns[name] = json.loads(columns[name])
-    return node_of(columns, json.loads(columns["properties"]))
+    """From a row that begins with `NODE_COLUMNS`. By place: by name each column would be looked for."""
+    id, tenant, scope, label, name, summary, aliases, identifiers, _, properties, chunks, *life = row[:_NODE_WIDTH]
+    return Node(
+        id=id,
+        tenant=tenant,
+        label=_LABELS[label],
+        name=name,
+        life=_life(*life),
+        summary=summary,
+        aliases=_list(aliases),
+        properties=properties_of(orjson.loads(properties)),
+        scope=scope,
+        identifiers=_list(identifiers),
+        chunks=_list(chunks),
+    )
 
 
 def read_edge(row: sqlite3.Row) -> Edge:
-    columns = dict(row)
-    for name in ("chunks", "sources"):
-        columns[name] = json.loads(columns[name])
-    return edge_of(columns, json.loads(columns["properties"]))
+    """From a row that begins with `EDGE_COLUMNS`."""
+    _, tenant, scope, type, verb, source, target, summary, properties, chunks, *life = row[:_EDGE_WIDTH]
+    return Edge(
+        tenant=tenant,
+        type=_TYPES[type],
+        source=source,
+        target=target,
+        life=_life(*life),
+        summary=summary,
+        properties=properties_of(orjson.loads(properties)),
+        verb=verb,
+        scope=scope,
+        chunks=_list(chunks),
+    )
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(orjson.loads(text))
+
+
+@lru_cache(maxsize=10_000)
+def _life(
+    valid_from: str,
+    valid_to: str | None,
+    first_seen: str,
+    last_seen: str,
+    confirmations: int,
+    sources: str,
+    confidence: float,
+) -> Life:
+    """What one run wrote has one life, so most are known already."""
+    return Life(
+        valid_from=datetime.fromisoformat(valid_from),
+        valid_to=None if valid_to is None else datetime.fromisoformat(valid_to),
+        first_seen=datetime.fromisoformat(first_seen),
+        last_seen=datetime.fromisoformat(last_seen),
+        confirmations=confirmations,
+        sources=_list(sources),
+        confidence=confidence,
+    )
 
 
 def as_json(values: Iterable[Any]) -> str:
@@ -111,14 +167,14 @@ def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | Non
     edges: list[Edge] = []
     vectors: dict[str, tuple[float, ...]] = {}
     for past in ("", "past_"):
-        embedding = "embedding" if past else "(SELECT embedding FROM vector WHERE node = id) AS embedding"
-        more = f", {embedding}" if ids is not None and not past else ""
-        for row in db.execute(f"SELECT *{more} FROM {past}node WHERE {of_node} ORDER BY id, valid_from", values):
+        embedding = "embedding" if past else "(SELECT embedding FROM vector WHERE node = id)"
+        more = "" if ids is None else f", {embedding} AS embedding"
+        for row in db.execute(f"SELECT {_NODE}{more} FROM {past}node WHERE {of_node} ORDER BY id, valid_from", values):
             node = read_node(row)
             nodes.append(node)
             if ids is not None and row["embedding"] is not None:
                 vectors[interval(node)] = tuple(np.frombuffer(row["embedding"], dtype=STORED).tolist())
-        found = db.execute(f"SELECT * FROM {past}edge WHERE {of_edge} ORDER BY id, valid_from", values)
+        found = db.execute(f"SELECT {_EDGE} FROM {past}edge WHERE {of_edge} ORDER BY id, valid_from", values)
         edges += map(read_edge, found.fetchall())
     return History(tuple(nodes), tuple(edges), vectors)
 
@@ -137,7 +193,7 @@ def _owners(db: sqlite3.Connection, tenant: str, facts: Facts) -> dict[NameKey, 
 
 def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, Node]:
     rows = db.execute(
-        "SELECT * FROM node WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
+        f"SELECT {_NODE} FROM node WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
         (tenant, as_json(ids)),
     )
     return {row["id"]: read_node(row) for row in rows}
@@ -145,8 +201,8 @@ def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str,
 
 def _asserted_nodes(db: sqlite3.Connection, tenant: str, source: str) -> dict[str, Node]:
     rows = db.execute(
-        """SELECT node.* FROM asserted JOIN node ON node.id = asserted.fact
-        WHERE asserted.tenant = ? AND asserted.source = ?""",
+        f"""SELECT {_NODE} FROM node WHERE id IN (
+        SELECT fact FROM asserted WHERE asserted.tenant = ? AND asserted.source = ?)""",
         (tenant, source),
     )
     return {row["id"]: read_node(row) for row in rows}
@@ -156,15 +212,17 @@ def _edges(
     db: sqlite3.Connection, tenant: str, facts: Facts, nodes: NodeDecision, wanted: Collection[str]
 ) -> dict[str, Edge]:
     """What `decide_edges` needs to know."""
-    found = db.execute("SELECT * FROM edge WHERE id IN (SELECT value FROM json_each(?))", (as_json(wanted),)).fetchall()
+    found = db.execute(
+        f"SELECT {_EDGE} FROM edge WHERE id IN (SELECT value FROM json_each(?))", (as_json(wanted),)
+    ).fetchall()
     if facts.complete:
         found += db.execute(
-            """SELECT edge.* FROM asserted JOIN edge ON edge.id = asserted.fact
-            WHERE asserted.tenant = ? AND asserted.source = ?""",
+            f"""SELECT {_EDGE} FROM edge WHERE id IN (
+            SELECT fact FROM asserted WHERE asserted.tenant = ? AND asserted.source = ?)""",
             (tenant, facts.source),
         ).fetchall()
     for node in nodes.closed:
-        found += db.execute("SELECT * FROM edge WHERE source = ? OR target = ?", (node.id, node.id)).fetchall()
+        found += db.execute(f"SELECT {_EDGE} FROM edge WHERE source = ? OR target = ?", (node.id, node.id)).fetchall()
     return {edge.id: edge for edge in map(read_edge, found)}
 
 

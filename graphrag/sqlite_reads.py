@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from graphrag.identity import name_key
 from graphrag.model import (
@@ -23,7 +24,8 @@ from graphrag.model import (
     Step,
     View,
 )
-from graphrag.sqlite_facts import NODE_COLUMNS, as_json, read_edge, read_node
+from graphrag.sqlite_facts import EDGE_COLUMNS, NODE_COLUMNS, as_json, read_edge, read_node
+from graphrag.store import Ask, EdgesOf, NodesOf, StepsFrom
 from graphrag.stored import (
     leaving,
     moment_of,
@@ -37,15 +39,26 @@ from graphrag.stored import (
 from graphrag.writing import storable
 
 _NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
+_EDGE = ", ".join(f"e.{name}" for name in EDGE_COLUMNS)
 _HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
+
+
+def answer(db: sqlite3.Connection, tenant: str, ask: Ask) -> Any:
+    """What a step of an exploration asks for."""
+    match ask:
+        case NodesOf():
+            return read_nodes(db, tenant, ask.ids, ask.view)
+        case EdgesOf():
+            return edges(db, tenant, ask.ids, ask.types, ask.direction, ask.limit, ask.view)
+        case StepsFrom():
+            return steps(db, tenant, ask.frontier, ask.types, ask.direction, ask.limit, ask.view)
 
 
 def read_nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
     sql = _ever(
         view,
-        """SELECT {n_columns} FROM {past}node AS n
-        WHERE n.tenant = :tenant AND n.id IN (SELECT value FROM json_each(:ids))
-        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}""",
+        """SELECT {n_columns} FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
+        WHERE {n_seen}""",
     )
     rows = db.execute(sql, {**_seen(tenant, view), "ids": as_json(map(storable, ids))})
     return {row["id"]: read_node(row) for row in rows}
@@ -56,11 +69,11 @@ def resolve(
 ) -> dict[str, list[Node]]:
     names = "name_key AS k JOIN node AS n ON n.id = k.node"
     wanted = "k.tenant = :tenant AND k.key IN (SELECT value FROM json_each(:keys))"
-    parts = [f"SELECT k.key AS found, {_NODE} FROM {names} WHERE {wanted}"]
+    parts = [f"SELECT {_NODE}, k.key AS found FROM {names} WHERE {wanted}"]
     if view.as_of is not None:
         names = "past_node AS n JOIN json_each(n.name_keys) AS k"
         wanted = "n.tenant = :tenant AND k.value IN (SELECT value FROM json_each(:keys))"
-        parts.append(f"SELECT k.value, {_NODE} FROM {names} WHERE {wanted}")
+        parts.append(f"SELECT {_NODE}, k.value FROM {names} WHERE {wanted}")
     sql = f"""SELECT * FROM ({" UNION ALL ".join(parts)}) AS n WHERE n.label IN (SELECT value FROM json_each(:labels))
         AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {_holds(view, "n")}
         ORDER BY n.confirmations DESC, n.name, n.id"""
@@ -84,7 +97,7 @@ def search_text(
         FROM {past}node_text JOIN {past}node AS n ON n.row = {past}node_text.rowid
         WHERE {past}node_text MATCH :terms AND n.tenant = :tenant
         AND n.label IN (SELECT value FROM json_each(:labels))
-        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}
+        AND {n_seen}
         ORDER BY score DESC, n.name, n.id LIMIT :limit)""",
     )
     values = {**_seen(tenant, view), "terms": _any_of(words), "labels": as_json(labels or Label), "limit": limit}
@@ -104,14 +117,14 @@ def edges(
     # An edge of which both ends are asked for comes once: UNION, not UNION ALL.
     sql = _ever(
         view,
-        """SELECT e.* FROM json_each(:ids) AS i CROSS JOIN json_each(:leaving) AS t CROSS JOIN {past}edge AS e
-        ON e.source = i.value AND e.type = t.value
-        WHERE e.tenant = :tenant AND e.scope IN (SELECT value FROM json_each(:scopes)) AND {e_holds}
+        """SELECT {e_columns} FROM {past}edge AS e WHERE row IN (
+        SELECT e.row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
+        WHERE {leaving} AND {e_seen}
         UNION
-        SELECT e.* FROM json_each(:ids) AS i CROSS JOIN json_each(:reaching) AS t CROSS JOIN {past}edge AS e
-        ON e.target = i.value AND e.type = t.value
-        WHERE e.tenant = :tenant AND e.scope IN (SELECT value FROM json_each(:scopes)) AND {e_holds}""",
-        "UNION",
+        SELECT e.row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.target = i.value
+        WHERE {reaching} AND {e_seen})""",
+        types,
+        direction,
     )
     values = {
         **_walked(tenant, types, direction, view),
@@ -133,15 +146,13 @@ def steps(
 ) -> tuple[list[Step], bool]:
     sql = _ever(
         view,
-        """SELECT i.key AS rank, e.target AS there
-        FROM json_each(:frontier) AS i CROSS JOIN json_each(:leaving) AS t CROSS JOIN json_each(:scopes) AS s
-        CROSS JOIN {past}edge AS e ON e.source = i.value AND e.type = t.value AND e.scope = s.value
-        WHERE e.tenant = :tenant AND {e_holds}
+        """SELECT i.key AS rank, e.target AS there FROM json_each(:frontier) AS i CROSS JOIN {past}edge AS e
+        ON e.source = i.value WHERE {leaving} AND {e_seen}
         UNION ALL
-        SELECT i.key AS rank, e.source AS there
-        FROM json_each(:frontier) AS i CROSS JOIN json_each(:reaching) AS t CROSS JOIN json_each(:scopes) AS s
-        CROSS JOIN {past}edge AS e ON e.target = i.value AND e.type = t.value AND e.scope = s.value
-        WHERE e.tenant = :tenant AND {e_holds}""",
+        SELECT i.key AS rank, e.source AS there FROM json_each(:frontier) AS i CROSS JOIN {past}edge AS e
+        ON e.target = i.value WHERE {reaching} AND {e_seen}""",
+        types,
+        direction,
     )
     values = {
         **_walked(tenant, types, direction, view),
@@ -157,7 +168,7 @@ def steps(
     names = _ever(
         view,
         """SELECT n.id, n.label, n.name FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
-        WHERE n.tenant = :tenant AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}""",
+        WHERE {n_seen}""",
     )
     rows = db.execute(names, {**_seen(tenant, view), "ids": as_json(first)})
     found = [Step(frontier[first[id]], id, Label(label), name) for id, label, name in rows]
@@ -224,7 +235,7 @@ def list_nodes(
         view,
         """SELECT {n_columns} FROM {past}node AS n
         WHERE n.tenant = :tenant AND n.label IN (SELECT value FROM json_each(:labels))
-        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}
+        AND {n_seen}
         AND (:key = '' OR EXISTS (SELECT 1 FROM json_each(n.name_keys) WHERE instr(value, :key)))
         AND (:confirmations IS NULL OR (-confirmations, name, id) > (-:confirmations, :name, :id))""",
     )
@@ -246,7 +257,7 @@ def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], vi
         view,
         """SELECT {n_columns} FROM {past}node AS n
         WHERE n.tenant = :tenant AND n.label IN (SELECT value FROM json_each(:labels))
-        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {n_holds}""",
+        AND {n_seen}""",
     )
     rows = db.execute(f"{sql} ORDER BY id", {**_seen(tenant, view), "labels": as_json(labels or Label)})
     return [read_node(row) for row in rows]
@@ -259,11 +270,32 @@ def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str
     return [(row["source"], row["target"]) for row in rows]
 
 
-def _ever(view: View, select: str, union: str = "UNION ALL") -> str:
-    """The select over the tables that the view looks into. All names are this module's own."""
+def _ever(view: View, select: str, types: Collection[EdgeType] = (), direction: Direction = Direction.BOTH) -> str:
+    """The select over the tables that the view looks into, its placeholders filled in. All names are this module's
+    own."""
     pasts = ("",) if view.as_of is None else ("", "past_")
-    parts = {"n_columns": _NODE, "n_holds": _holds(view, "n"), "e_holds": _holds(view, "e")}
-    return f" {union} ".join(select.format(past=past, **parts) for past in pasts)
+    n_scope, e_scope = (
+        f"{table}.scope = :scope"
+        if len(view.scopes) == 1
+        else f"{table}.scope IN (SELECT value FROM json_each(:scopes))"
+        for table in ("n", "e")
+    )
+    parts = {
+        "n_columns": _NODE,
+        "e_columns": _EDGE,
+        "n_seen": f"n.tenant = :tenant AND {n_scope} AND {_holds(view, 'n')}",
+        "e_seen": f"e.tenant = :tenant AND {e_scope} AND {_holds(view, 'e')}",
+        "leaving": _among(leaving(types, direction), "leaving"),
+        "reaching": _among(reaching(types, direction), "reaching"),
+    }
+    return " UNION ALL ".join(select.format(past=past, **parts) for past in pasts)
+
+
+def _among(types: Collection[str], name: str) -> str:
+    """Nothing to compare where every type is wanted, or none."""
+    if len(types) == len(EdgeType):
+        return "TRUE"
+    return f"e.type IN (SELECT value FROM json_each(:{name}))" if types else "FALSE"
 
 
 def _holds(view: View, table: str) -> str:
@@ -271,7 +303,7 @@ def _holds(view: View, table: str) -> str:
 
 
 def _seen(tenant: str, view: View) -> dict[str, object]:
-    return {"tenant": tenant, "at": moment_of(view), "scopes": as_json(view.scopes)}
+    return {"tenant": tenant, "at": moment_of(view), "scope": "".join(view.scopes[:1]), "scopes": as_json(view.scopes)}
 
 
 def _walked(tenant: str, types: Collection[EdgeType], direction: Direction, view: View) -> dict[str, object]:
@@ -283,11 +315,11 @@ def _walked(tenant: str, types: Collection[EdgeType], direction: Direction, view
 
 
 def _node_at(db: sqlite3.Connection, past: str, row: int) -> Node:
-    return read_node(db.execute(f"SELECT * FROM {past}node WHERE row = ?", (row,)).fetchone())
+    return read_node(db.execute(f"SELECT {_NODE} FROM {past}node AS n WHERE row = ?", (row,)).fetchone())
 
 
 def _edge_at(db: sqlite3.Connection, past: str, row: int) -> Edge:
-    return read_edge(db.execute(f"SELECT * FROM {past}edge WHERE row = ?", (row,)).fetchone())
+    return read_edge(db.execute(f"SELECT {_EDGE} FROM {past}edge AS e WHERE row = ?", (row,)).fetchone())
 
 
 def _any_of(words: Collection[str]) -> str:

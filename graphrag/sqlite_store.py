@@ -10,7 +10,7 @@ import asyncio
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -32,14 +32,13 @@ from graphrag.model import (
     Properties,
     Record,
     Rewrite,
-    Step,
     View,
     WriteReport,
 )
 from graphrag.sqlite_facts import read_history, rewrite_facts, write_facts
 from graphrag.sqlite_layout import lay_out
 from graphrag.sqlite_vectors import VectorCache
-from graphrag.store import Vector
+from graphrag.store import Exploration, Found, Vector
 
 _BUSY_SECONDS = 30.0
 
@@ -116,16 +115,16 @@ class SqliteStore:
     ) -> list[Edge]:
         return await self._read(lambda db: reads.edges(db, tenant, ids, types, direction, limit, view))
 
-    async def steps(
-        self,
-        tenant: str,
-        frontier: Sequence[str],
-        types: Collection[EdgeType],
-        direction: Direction,
-        limit: int,
-        view: View = NOW,
-    ) -> tuple[list[Step], bool]:
-        return await self._read(lambda db: reads.steps(db, tenant, frontier, types, direction, limit, view))
+    async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
+        def run(db: sqlite3.Connection) -> Found:
+            ask = next(exploration)
+            while True:
+                try:
+                    ask = exploration.send(reads.answer(db, tenant, ask))
+                except StopIteration as end:
+                    return end.value
+
+        return await self._read(run)
 
     async def neighbours(
         self,

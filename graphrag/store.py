@@ -8,8 +8,9 @@ unless told otherwise, the facts of the world that hold now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from graphrag.model import (
     NOW,
@@ -26,12 +27,49 @@ from graphrag.model import (
     Properties,
     Record,
     Rewrite,
-    Step,
     View,
     WriteReport,
 )
 
 Vector = Sequence[float]
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class NodesOf:
+    """Asks for what `GraphStore.nodes` answers."""
+
+    ids: Collection[str]
+    view: View = NOW
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesOf:
+    """Asks for what `GraphStore.edges` answers."""
+
+    ids: Collection[str]
+    types: Collection[EdgeType]
+    direction: Direction
+    limit: int
+    view: View = NOW
+
+
+@dataclass(frozen=True, slots=True)
+class StepsFrom:
+    """One hop of a walk: asks for each node that edges lead to from the frontier, once, as a list of `Step`, and for
+    whether more than `limit` edges were there to look at."""
+
+    frontier: Sequence[str]
+    types: Collection[EdgeType]
+    direction: Direction
+    limit: int
+    view: View = NOW
+
+
+Ask = NodesOf | EdgesOf | StepsFrom
+Exploration = Generator[Ask, Any, Found]
+"""A walk that says what it has to read next, is sent the answer and returns what it found. It does no I/O of its own,
+so that a store may run all of it where its data is, in one go and in one state of the graph."""
 
 
 class GraphStore(Protocol):
@@ -97,17 +135,8 @@ class GraphStore(Protocol):
         """The edges that leave, reach or touch any of `ids`; at most `limit`, most confirmed first."""
         ...
 
-    async def steps(
-        self,
-        tenant: str,
-        frontier: Sequence[str],
-        types: Collection[EdgeType],
-        direction: Direction,
-        limit: int,
-        view: View = NOW,
-    ) -> tuple[list[Step], bool]:
-        """One hop of a walk: each node that edges lead to from the frontier, once. At most `limit` edges are looked
-        at; the flag says that there were more."""
+    async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
+        """Run an exploration and return what it found."""
         ...
 
     async def neighbours(

@@ -29,6 +29,7 @@ from graphrag.model import (
     Step,
     View,
 )
+from graphrag.store import StepsFrom
 
 Row = Mapping[str, Any]
 
@@ -203,22 +204,16 @@ def reaching(types: Collection[EdgeType], direction: Direction) -> list[str]:
     return sorted(type.value for type in set(types) if direction is not Direction.OUT or type in SYMMETRIC)
 
 
-def steps_over(
-    edges: Iterable[Edge],
-    frontier: Sequence[str],
-    nodes: Mapping[str, Node],
-    types: Collection[EdgeType],
-    direction: Direction,
-) -> list[Step]:
-    """What `GraphStore.steps` answers, from the edges that touch the frontier and the nodes at their ends."""
-    rank = {id: at for at, id in reversed(list(enumerate(frontier)))}
-    forward, backward = set(leaving(types, direction)), set(reaching(types, direction))
+def steps_over(edges: Iterable[Edge], nodes: Mapping[str, Node], ask: StepsFrom) -> list[Step]:
+    """The steps that edges touching the frontier allow, to those of their ends that are among `nodes`."""
+    rank = {id: at for at, id in reversed(list(enumerate(ask.frontier)))}
+    forward, backward = set(leaving(ask.types, ask.direction)), set(reaching(ask.types, ask.direction))
     first: dict[str, int] = {}
     for edge in edges:
         for here, there, walked in ((edge.source, edge.target, forward), (edge.target, edge.source, backward)):
             if edge.type in walked and here in rank and there in nodes:
                 first[there] = min(rank[here], first.get(there, rank[here]))
-    return [Step(frontier[at], there, nodes[there].label, nodes[there].name) for there, at in first.items()]
+    return [Step(ask.frontier[at], there, nodes[there].label, nodes[there].name) for there, at in first.items()]
 
 
 def _asked(view: View) -> list[object]:

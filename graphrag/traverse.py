@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
-from graphrag.store import GraphStore
+from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf, StepsFrom
 
 MAX_HOPS = 10
 MAX_CAP = 5_000
@@ -76,18 +76,7 @@ async def neighbourhood(
 ) -> Neighbourhood:
     """What surrounds the start over edges of `types`, either way along them; at most `cap` nodes beside the start.
     Raises ValueError for a limit out of range."""
-    walk = await _walk(store, tenant, start_ids, types, Direction.BOTH, _Limits(hops, cap), view)
-    inner = [id for id, hop in walk.hops.items() if hop < hops]
-    most = _EDGES_A_NODE * max(cap, 1)
-    edges = await store.edges(tenant, inner, types, Direction.BOTH, most + 1, view) if types else []
-    nodes = await store.nodes(tenant, walk.hops, view)
-    kept = (edge for edge in edges[:most] if edge.source in nodes and edge.target in nodes)
-    return Neighbourhood(
-        nodes={id: nodes[id] for id in walk.hops if id in nodes},
-        edges=tuple(sorted(kept, key=lambda edge: (edge.type, edge.source, edge.target, edge.id))),
-        hops={id: hop for id, hop in walk.hops.items() if id in nodes},
-        truncated=walk.truncated or len(edges) > most,
-    )
+    return await store.explore(tenant, _surroundings(start_ids, types, _Limits(hops, cap), view))
 
 
 async def blast_radius(
@@ -101,7 +90,7 @@ async def blast_radius(
     """Who hurts when the service fails, or when these do: the services whose DEPENDS_ON chains reach it. Incoming edges
     only. Raises ValueError for a limit out of range."""
     start = [service] if isinstance(service, str) else service
-    return await _reach(store, tenant, start, Direction.IN, _Limits(hops, cap), view)
+    return await store.explore(tenant, _reach(start, Direction.IN, _Limits(hops, cap), view))
 
 
 async def suppliers(
@@ -109,7 +98,7 @@ async def suppliers(
 ) -> Reach:
     """What the service needs, and so where the cause may lie: outgoing DEPENDS_ON only. Raises ValueError for a limit
     out of range."""
-    return await _reach(store, tenant, [service_id], Direction.OUT, _Limits(hops, cap), view)
+    return await store.explore(tenant, _reach([service_id], Direction.OUT, _Limits(hops, cap), view))
 
 
 async def paths(
@@ -127,16 +116,8 @@ async def paths(
     Raises ValueError for a limit out of range."""
     if not 1 <= cap <= MAX_PATHS:
         raise ValueError(f"The number of paths must be from 1 to {MAX_PATHS}.")
-    limits = _Limits(hops, MAX_CAP)
-    if from_id == to_id:
-        found = await store.nodes(tenant, [from_id], view)
-        return Paths(tuple(Path((node,), ()) for node in found.values()), truncated=False)
-    # Backwards from the goal first: then every step forward can keep to nodes that are one hop nearer to it.
-    back = await _walk(store, tenant, [to_id], types, _against(direction), limits, view, goal=from_id)
-    if from_id not in back.hops:
-        return Paths((), back.truncated)
-    found, more = await _forward(store, tenant, _Search(from_id, back.hops, types, direction, cap, view))
-    return Paths(found, more or back.truncated)
+    ways = _Ways(types, direction, view)
+    return await store.explore(tenant, _paths(from_id, to_id, ways, _Limits(hops, MAX_CAP), cap))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +132,15 @@ class _Limits:
             raise ValueError(f"The cap must be from 0 to {MAX_CAP}.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Which edges are walked, and which way."""
+
+    types: Collection[EdgeType]
+    direction: Direction
+    view: View
+
+
 @dataclass(slots=True)
 class _Walk:
     """Everything reached so far, in the order reached. `came_from` holds the node one hop nearer to the start."""
@@ -161,28 +151,21 @@ class _Walk:
     truncated: bool = False
 
 
-async def _walk(
-    store: GraphStore,
-    tenant: str,
-    start_ids: Collection[str],
-    types: Collection[EdgeType],
-    direction: Direction,
-    limits: _Limits,
-    view: View,
-    *,
-    goal: str = "",
-    only: Label | None = None,
-) -> _Walk:
-    found = await store.nodes(tenant, start_ids, view)
+def _walk(
+    start_ids: Collection[str], ways: _Ways, limits: _Limits, *, goal: str = "", only: Label | None = None
+) -> Exploration[_Walk]:
+    """Reach out hop by hop until the limits, or the goal, are reached; through nodes of one label `only`, if given."""
+    found: dict[str, Node] = yield NodesOf(start_ids, ways.view)
     start = sorted(found.values(), key=lambda node: (node.name, node.id))
     walk = _Walk({node.id: node.name for node in start}, {node.id: 0 for node in start})
     frontier = list(walk.hops)
     most_edges = _EDGES_A_NODE * max(limits.cap, 1)
     room = limits.cap
     for hop in range(1, limits.hops + 1):
-        if not frontier or not types or goal in walk.hops:
+        if not frontier or not ways.types or goal in walk.hops:
             break
-        steps, cut = await store.steps(tenant, frontier, types, direction, most_edges, view)
+        steps: list[Step]
+        steps, cut = yield StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)
         reached = [step for step in steps if step.there not in walk.hops and only in (None, step.label)]
         reached.sort(key=lambda step: (step.name, step.there))
         walk.truncated |= cut or len(reached) > room
@@ -199,10 +182,25 @@ def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
     return [step.there for step in reached]
 
 
-async def _reach(
-    store: GraphStore, tenant: str, start: Collection[str], direction: Direction, limits: _Limits, view: View
-) -> Reach:
-    walk = await _walk(store, tenant, start, [EdgeType.DEPENDS_ON], direction, limits, view, only=Label.SERVICE)
+def _surroundings(
+    start_ids: Collection[str], types: Collection[EdgeType], limits: _Limits, view: View
+) -> Exploration[Neighbourhood]:
+    walk = yield from _walk(start_ids, _Ways(types, Direction.BOTH, view), limits)
+    inner = [id for id, hop in walk.hops.items() if hop < limits.hops]
+    most = _EDGES_A_NODE * max(limits.cap, 1)
+    edges: list[Edge] = (yield EdgesOf(inner, types, Direction.BOTH, most + 1, view)) if types else []
+    nodes: dict[str, Node] = yield NodesOf(walk.hops, view)
+    kept = (edge for edge in edges[:most] if edge.source in nodes and edge.target in nodes)
+    return Neighbourhood(
+        nodes={id: nodes[id] for id in walk.hops if id in nodes},
+        edges=tuple(sorted(kept, key=lambda edge: (edge.type, edge.source, edge.target, edge.verb))),
+        hops={id: hop for id, hop in walk.hops.items() if id in nodes},
+        truncated=walk.truncated or len(edges) > most,
+    )
+
+
+def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
+    walk = yield from _walk(start, _Ways([EdgeType.DEPENDS_ON], direction, view), limits, only=Label.SERVICE)
     paths: dict[str, tuple[str, ...]] = {}
     for id, name in walk.names.items():  # in the order reached, so whoever one came from is there already
         paths[id] = (*paths.get(walk.came_from.get(id, ""), ()), name)
@@ -210,47 +208,52 @@ async def _reach(
     return Reach(tuple(members), walk.truncated)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """`nearness` is the number of hops from each node to the goal."""
+def _paths(from_id: str, to_id: str, ways: _Ways, limits: _Limits, cap: int) -> Exploration[Paths]:
+    if from_id == to_id:
+        found: dict[str, Node] = yield NodesOf([from_id], ways.view)
+        return Paths(tuple(Path((node,), ()) for node in found.values()), truncated=False)
+    # Backwards from the goal first: then every step forward can keep to nodes that are one hop nearer to it.
+    against = _Ways(ways.types, _against(ways.direction), ways.view)
+    back = yield from _walk([to_id], against, limits, goal=from_id)
+    if from_id not in back.hops:
+        return Paths((), back.truncated)
+    walks, more = yield from _forward(from_id, back.hops, ways, cap)
+    nodes: dict[str, Node] = yield NodesOf({id for ids, _ in walks for id in ids}, ways.view)
+    kept = (Path(tuple(nodes[id] for id in ids), edges) for ids, edges in walks if nodes.keys() >= set(ids))
+    return Paths(tuple(kept), more or back.truncated)
 
-    start: str
-    nearness: Mapping[str, int]
-    types: Collection[EdgeType]
-    direction: Direction
-    cap: int
-    view: View
+
+_Trail = tuple[tuple[str, ...], tuple[Edge, ...]]
 
 
-async def _forward(store: GraphStore, tenant: str, search: _Search) -> tuple[tuple[Path, ...], bool]:
-    """Every walk from the start that gets nearer to the goal with each step, and whether there are more of them."""
-    walks: list[tuple[tuple[str, ...], tuple[Edge, ...]]] = [((search.start,), ())]
+def _forward(start: str, nearness: Mapping[str, int], ways: _Ways, cap: int) -> Exploration[tuple[list[_Trail], bool]]:
+    """Every trail from the start that gets nearer to the goal with each step, and whether there are more of them.
+    `nearness` is the number of hops from each node to the goal."""
+    trails: list[_Trail] = [((start,), ())]
     truncated = False
-    for nearness in range(search.nearness[search.start] - 1, -1, -1):
-        ends = {ids[-1] for ids, _ in walks}
+    for goal_in in range(nearness[start] - 1, -1, -1):
+        ends = {ids[-1] for ids, _ in trails}
         most = _EDGES_A_NODE * MAX_CAP
-        edges = await store.edges(tenant, ends, search.types, search.direction, most, search.view)
-        onward = _onward(edges, ends, search, nearness)
-        longer = [((*ids, there), (*path, edge)) for ids, path in walks for there, edge in onward.get(ids[-1], ())]
-        truncated |= len(edges) >= most or len(longer) > search.cap
-        walks = longer[: search.cap]
-    nodes = await store.nodes(tenant, {id for ids, _ in walks for id in ids}, search.view)
-    found = (Path(tuple(nodes[id] for id in ids), edges) for ids, edges in walks if nodes.keys() >= set(ids))
-    return tuple(found), truncated
+        edges: list[Edge] = yield EdgesOf(ends, ways.types, ways.direction, most, ways.view)
+        nearer = {id for id, hops in nearness.items() if hops == goal_in}
+        onward = _onward(edges, ends, nearer, ways.direction)
+        longer = [((*ids, there), (*path, edge)) for ids, path in trails for there, edge in onward.get(ids[-1], ())]
+        truncated |= len(edges) >= most or len(longer) > cap
+        trails = longer[:cap]
+    return trails, truncated
 
 
 def _onward(
-    edges: Iterable[Edge], ends: Collection[str], search: _Search, nearness: int
+    edges: Iterable[Edge], ends: Collection[str], nearer: Collection[str], direction: Direction
 ) -> dict[str, list[tuple[str, Edge]]]:
-    """From each end, the nodes that are `nearness` hops from the goal with the edge to them, one edge a node (the
-    most confirmed, which comes first), by id."""
+    """From each end, the nearer nodes with the edge to each, the most confirmed, which comes first; by id."""
     best: dict[tuple[str, str], Edge] = {}
     for edge in edges:
-        for here, there in _ways(edge, search.direction):
-            if here in ends and search.nearness.get(there) == nearness:
+        for here, there in _ways(edge, direction):
+            if here in ends and there in nearer:
                 best.setdefault((here, there), edge)
     onward: dict[str, list[tuple[str, Edge]]] = {}
-    for (here, there), edge in sorted(best.items()):
+    for (here, there), edge in sorted(best.items(), key=lambda item: item[0]):
         onward.setdefault(here, []).append((there, edge))
     return onward
 

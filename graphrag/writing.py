@@ -73,8 +73,8 @@ class EdgeDecision:
 
 
 def storable(text: str) -> str:
-    """`text` with what no database can encode (lone surrogates) replaced."""
-    return text.encode("utf-8", "replace").decode()
+    """`text` with what not every database can keep (lone surrogates, NUL) replaced."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def fact_keys(facts: Facts) -> set[NameKey]:

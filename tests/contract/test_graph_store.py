@@ -2,17 +2,16 @@
 
 import asyncio
 import dataclasses
-import uuid
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
 
 from graphrag.errors import GraphMisconfigured
-from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, Node, NodeFact, Ref, node_id
+from graphrag.model import Direction, EdgeFact, EdgeType, Label, Node, NodeFact, Ref
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
+from tests.contract.graphs import DIMENSIONS, NOON, depends, id_of, run, service
+
 
 async def by_name(store: GraphStore, tenant: str) -> dict[str, Node]:
     return {node.name: node for node in await store.all_nodes(tenant)}

@@ -1,0 +1,145 @@
+"""A graph that an earlier release wrote is opened by this one and is all there."""
+
+import gzip
+import json
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+
+from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, NodeFact, Ref, View
+from graphrag.open_store import open_store
+from graphrag.store import GraphStore
+from graphrag.traverse import blast_radius
+from tests.conftest import started
+from tests.contract.graphs import DIMENSIONS, NOON, id_of
+from tests.servers.neo4j_server import neo4j_server
+
+RELEASES = Path(__file__).parent / "releases"
+TENANT = "default"
+
+
+@pytest.fixture(scope="module", params=["sqlite", "neo4j-lts", "neo4j-current"])
+async def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The URL of a graph of layout 1, in a database that nobody else uses."""
+    if request.param == "sqlite":
+        path = tmp_path_factory.mktemp("release") / "graph.db"
+        path.write_bytes(gzip.decompress((RELEASES / "layout-1.db.gz").read_bytes()))
+        yield f"sqlite:///{path}"
+        return
+    with ExitStack() as stack:
+        url = started(neo4j_server(request.param), stack)
+        _load(url, json.loads((RELEASES / "layout-1.neo4j.json").read_text(encoding="utf-8")))
+        yield url
+
+
+def _load(url: str, graph: dict[str, Any]) -> None:
+    with neo4j.GraphDatabase.driver(url.removesuffix("/neo4j")) as driver:
+        ids: list[str] = []
+        for node in graph["nodes"]:
+            properties = {key: _value(value) for key, value in node["properties"].items()}
+            query = "CREATE (n:$($labels)) SET n = $properties RETURN elementId(n) AS id"
+            records = driver.execute_query(query, labels=node["labels"], properties=properties).records
+            ids.append(records[0]["id"])
+        for edge in graph["relations"]:
+            driver.execute_query(
+                """MATCH (a) WHERE elementId(a) = $a MATCH (b) WHERE elementId(b) = $b
+                CREATE (a)-[r:$($type)]->(b) SET r = $properties""",
+                a=ids[edge["source"]],
+                b=ids[edge["target"]],
+                type=edge["type"],
+                properties=edge["properties"],
+            )
+
+
+def _value(value: Any) -> Any:
+    return bytes.fromhex(value["bytes"]) if isinstance(value, dict) else value
+
+
+@pytest.fixture
+async def store(older: str) -> AsyncIterator[GraphStore]:
+    opened = open_store(older, dimensions=DIMENSIONS)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def depends(source: str, target: str) -> EdgeFact:
+    return EdgeFact(EdgeType.DEPENDS_ON, Ref(Label.SERVICE, source), Ref(Label.SERVICE, target))
+
+
+async def test_its_facts_are_all_there(store: GraphStore) -> None:
+    nodes = {node.name: node for node in await store.all_nodes(TENANT)}
+    assert sorted(nodes) == [
+        "Checkout is slow",
+        "Ledger was down",
+        "checkout-api",
+        "ledger",
+        "payments-api",
+        "shop",
+    ]
+    checkout = nodes["checkout-api"]
+    assert checkout.aliases == ("checkout", "shop checkout")
+    assert checkout.properties["tags"] == ("go", "public")
+    assert (checkout.scope, checkout.life.confirmations, checkout.life.valid_from) == ("world", 4, NOON)
+    assert [node.name for node in await store.all_nodes("other")] == ["checkout-api"]
+    edges = await store.edges(TENANT, [checkout.id], list(EdgeType), Direction.OUT, 10)
+    assert {edge.type: edge.life.confirmations for edge in edges} == {
+        EdgeType.DEPENDS_ON: 5,
+        EdgeType.OWNED_BY: 4,
+        EdgeType.HAS_RUNBOOK: 4,
+    }
+    (needs,) = [edge for edge in edges if edge.type is EdgeType.DEPENDS_ON]
+    assert (needs.properties, needs.summary) == ({"protocol": "grpc"}, "checkout-api calls payments-api")
+    assert needs.life.sources == ("catalogue", "traffic")
+    reach = await blast_radius(store, TENANT, id_of(TENANT, "ledger"))
+    assert [member.path for member in reach.members] == [
+        ("ledger", "payments-api"),
+        ("ledger", "payments-api", "checkout-api"),
+    ]
+
+
+async def test_it_is_searched_by_name_text_and_vector(store: GraphStore) -> None:
+    found = await store.resolve(TENANT, ["shopcheckout", "payments"], [Label.SERVICE])
+    assert {key: [node.name for node in nodes] for key, nodes in found.items()} == {
+        "shopcheckout": ["checkout-api"],
+        "payments": ["payments-api"],
+    }
+    assert (await store.search_text(TENANT, "keeps accounts", 1))[0].node.name == "ledger"
+    assert (await store.search_vectors(TENANT, [0, 1, 0, 0], 1))[0].node.name == "payments-api"
+
+
+async def test_its_past_is_read_as_of_a_time(store: GraphStore) -> None:
+    then = View(as_of=NOON + timedelta(hours=1))
+    assert [node.name for node in (await store.list_nodes(TENANT, query="cart", view=then)).nodes] == ["legacy-cart"]
+    assert (await store.list_nodes(TENANT, query="cart")).nodes == ()
+    assert (await store.search_text(TENANT, "gone by now", 1, view=then))[0].node.name == "legacy-cart"
+    assert [node.name for node in (await store.resolve(TENANT, ["cart"], [Label.SERVICE], then))["cart"]] == [
+        "legacy-cart"
+    ]
+    reach = await blast_radius(store, TENANT, id_of(TENANT, "ledger"), view=then)
+    assert [member.name for member in reach.members] == ["legacy-cart", "payments-api", "checkout-api"]
+    gap = View(as_of=NOON + timedelta(hours=3.5))
+    assert (await blast_radius(store, TENANT, id_of(TENANT, "ledger"), view=gap)).members == ()
+    history = await store.history(TENANT, [id_of(TENANT, "ledger")])
+    closed = [edge for edge in history.edges if edge.life.valid_to is not None]
+    assert sorted(edge.life.valid_to for edge in closed if edge.life.valid_to) == [
+        NOON + timedelta(hours=hour) for hour in (2, 3, 3)
+    ]
+
+
+async def test_its_sources_go_on_where_they_were(store: GraphStore) -> None:
+    facts = Facts("traffic", NOON + timedelta(hours=9), edges=(depends("checkout", "payments"),), complete=True)
+    report = await store.write(TENANT, facts)
+    assert (report.added, report.confirmed, report.closed) == (0, 1, 0)
+    nodes = tuple(NodeFact(Label.SERVICE, name) for name in ("checkout-api", "payments-api", "ledger"))
+    again = Facts("catalogue", NOON + timedelta(hours=9), nodes, (depends("payments", "ledger"),), complete=True)
+    report = await store.write(TENANT, again)
+    # The team, the runbook and the incident go, and with them OWNED_BY, HAS_RUNBOOK and AFFECTED.
+    assert (report.added, report.confirmed, report.closed) == (0, 4, 6)
+    (node,) = (await store.resolve(TENANT, ["checkout"], [Label.SERVICE]))["checkout"]
+    assert node.life.valid_from == NOON
