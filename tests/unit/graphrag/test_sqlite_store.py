@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from graphrag.errors import GraphMisconfigured, GraphUnavailable
-from graphrag.model import Facts, Label, NodeFact
 from graphrag.sqlite_store import SqliteStore
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
