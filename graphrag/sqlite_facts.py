@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-import orjson
 
 from graphrag.model import Edge, EdgeType, Facts, History, Label, Life, Node, Rewrite, WriteReport, interval
 from graphrag.sqlite_vectors import STORED, vectors_changed
@@ -54,7 +53,7 @@ def read_node(row: sqlite3.Row) -> Node:
         life=_life(*life),
         summary=summary,
         aliases=_list(aliases),
-        properties=properties_of(orjson.loads(properties)),
+        properties=properties_of(json.loads(properties)),
         scope=scope,
         identifiers=_list(identifiers),
         chunks=_list(chunks),
@@ -71,7 +70,7 @@ def read_edge(row: sqlite3.Row) -> Edge:
         target=target,
         life=_life(*life),
         summary=summary,
-        properties=properties_of(orjson.loads(properties)),
+        properties=properties_of(json.loads(properties)),
         verb=verb,
         scope=scope,
         chunks=_list(chunks),
@@ -79,7 +78,7 @@ def read_edge(row: sqlite3.Row) -> Edge:
 
 
 def _list(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else tuple(orjson.loads(text))
+    return () if text == "[]" else tuple(json.loads(text))
 
 
 @lru_cache(maxsize=10_000)

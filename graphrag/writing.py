@@ -74,6 +74,8 @@ class EdgeDecision:
 
 def storable(text: str) -> str:
     """`text` with what not every database can keep (lone surrogates, NUL) replaced."""
+    if text.isascii() and "\x00" not in text:
+        return text
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
@@ -267,7 +269,8 @@ def _end_keys(facts: Facts, ref: Ref) -> list[NameKey]:
     key = _key(ref.name)
     if not key:
         raise ValueError(f"A {ref.label} needs a name.")
-    return [NameKey(scope, ref.label, key) for scope in dict.fromkeys((facts.scope, WORLD))]
+    here = NameKey(facts.scope, ref.label, key)
+    return [here] if facts.scope == WORLD else [here, NameKey(WORLD, ref.label, key)]
 
 
 def _spellings(names: Iterable[str], without: str = "") -> tuple[str, ...]:
@@ -284,7 +287,10 @@ def _resolve(facts: Facts, fact: EdgeFact, owners: Mapping[NameKey, str]) -> tup
 
 
 def _holder(facts: Facts, ref: Ref, owners: Mapping[NameKey, str]) -> str | None:
-    return next((owners[key] for key in _end_keys(facts, ref) if key in owners), None)
+    for place in _end_keys(facts, ref):
+        if place in owners:
+            return owners[place]
+    return None
 
 
 def _edge_id(facts: Facts, fact: EdgeFact, ends: tuple[str, str]) -> str:

@@ -10,12 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from graphrag import criticality
 from graphrag.identity import name_key
 from graphrag.ingest.backstage import Entity, read_entities
 from graphrag.ingest.catalogue import read_catalogue
 from graphrag.ingest.documents import read_documents
 from graphrag.ingest.folder import Failure, SourceFile, read_folder
 from graphrag.model import Facts, Label, Node, WriteReport
+from graphrag.proposals import refresh_proposals
 from graphrag.store import GraphStore
 
 _BATCH = 256
@@ -31,14 +33,17 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What a run did, in facts (nodes and edges). `dangling` are edges whose end nobody defines, `failures` the
-    files (relative to their folder) that were skipped wholly or in part, each with the reason."""
+    """What a run did, in facts (nodes and edges). `dangling` are edges whose end nobody defines, `denied` those that a
+    correction keeps out, `proposals` how many pairs of names wait for a person to say whether they are one thing, and
+    `failures` the files (relative to their folder) that were skipped wholly or in part, each with the reason."""
 
     seen: int
     added: int
     confirmed: int
     closed: int
     dangling: tuple[str, ...]
+    denied: tuple[str, ...]
+    proposals: int
     failures: tuple[Failure, ...]
 
 
@@ -78,8 +83,10 @@ async def ingest(
     await store.put_meta(unfinished, b"yes")
     reports = [await store.write(tenant, each) for each in facts]
     await _embed(store, embedding, tenant, {} if interrupted else before, refit=refit)
+    await criticality.refresh(store, tenant)
+    pending = await refresh_proposals(store, tenant, now)
     await store.put_meta(unfinished, b"no")
-    return _report(facts, reports, dangling, failures)
+    return _report(facts, reports, dangling, failures, pending)
 
 
 def _read_all(folders: Sequence[Path]) -> list[_Folder]:
@@ -164,7 +171,11 @@ def _text(node: Node) -> str:
 
 
 def _report(
-    facts: Sequence[Facts], reports: Sequence[WriteReport], dangling: Sequence[str], failures: Sequence[Failure]
+    facts: Sequence[Facts],
+    reports: Sequence[WriteReport],
+    dangling: Sequence[str],
+    failures: Sequence[Failure],
+    proposals: int,
 ) -> IngestReport:
     return IngestReport(
         seen=sum(len(each.nodes) + len(each.edges) for each in facts),
@@ -172,5 +183,7 @@ def _report(
         confirmed=sum(report.confirmed for report in reports),
         closed=sum(report.closed for report in reports),
         dangling=tuple(dict.fromkeys((*dangling, *(line for report in reports for line in report.dangling)))),
+        denied=tuple(dict.fromkeys(line for report in reports for line in report.denied)),
+        proposals=proposals,
         failures=tuple(sorted(failures)),
     )

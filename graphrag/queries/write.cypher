@@ -47,7 +47,7 @@ DELETE n
 
 // name: free_names
 UNWIND $ids AS id
-MATCH (k:__Name__ {owner: id})
+MATCH (k:__Name__ {owner: id}) WHERE k.tenant = $tenant
 DELETE k
 
 // name: create_nodes

@@ -329,6 +329,35 @@ async def test_a_rewrite_that_is_refused_changes_nothing(store: GraphStore, tena
     assert await names(store, tenant, View()) == ["a"]
 
 
+async def test_another_tenant_rewrites_and_walks_nothing_though_it_knows_the_ids(
+    store: GraphStore, tenant: str
+) -> None:
+    await three_hours(store, tenant)
+    before = await store.history(tenant, None)
+    other = tenant + " other"
+    ids = [node.id for node in before.nodes]
+    seen: list[History] = []
+
+    def nothing(history: History) -> Rewrite:
+        seen.append(history)
+        return Rewrite(History())
+
+    await store.rewrite(other, ids, nothing)
+    assert set(map(len, (seen[-1].nodes, seen[-1].edges))) == {0}
+    assert await store.history(tenant, None) == before
+    assert (await store.resolve(tenant, ["beta"], [Label.SERVICE])).keys() == {"beta"}
+    assert (await store.neighbours(other, ids[0], list(EdgeType), Direction.BOTH)).neighbours == ()
+    assert await store.pairs(other, EdgeType.DEPENDS_ON) == []
+    for view in (View(), at(0)):
+        assert await store.all_nodes(other, view=view) == []
+        assert await store.nodes(other, ids, view) == {}
+        assert await store.resolve(other, ["a", "beta"], [], view) == {}
+        assert await store.edges(other, ids, list(EdgeType), Direction.BOTH, 10, view) == []
+        assert await store.search_text(other, "needle", 10, view=view) == []
+        assert await store.search_vectors(other, [1, 0, 0, 0], 10, view=view) == []
+        assert (await steps(store, other, StepsFrom(ids, list(EdgeType), Direction.BOTH, 10, view)))[0] == []
+
+
 async def test_records_are_kept_by_kind_and_tenant(store: GraphStore, tenant: str) -> None:
     records = (Record("proposal", "two", {"x": [1, "é"]}), Record("proposal", "one", {}), Record("merge", "one", {}))
     await store.rewrite(tenant, [], lambda _: Rewrite(History(), records))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag.model import Direction, Edge, EdgeFact, EdgeType, Facts, Label, Life, NodeFact, Ref, node_id
+from graphrag.model import Direction, Edge, EdgeFact, EdgeType, Facts, Label, Life, NodeFact, Ref, View, node_id
 from graphrag.sqlite_store import SqliteStore
-from graphrag.traverse import Reach, blast_radius, neighbourhood, suppliers
+from graphrag.traverse import Reach, blast_radius, neighbourhood, paths, suppliers
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMES = "abcdefg"
@@ -43,17 +43,22 @@ def depend(pairs: Iterable[Pair]) -> tuple[EdgeFact, ...]:
 
 
 async def write(store: SqliteStore, now: Collection[Pair], before: Collection[Pair] = ()) -> str:
-    """A tenant in which `now` holds and the rest of `before` is closed, with edges of other types between the same
-    services and another tenant that has every edge there can be."""
+    """A tenant in which `now` holds and the rest of `before` is closed. Around it is all that must not be walked: edges
+    of other types between the same services, every edge there can be in somebody's memory and in another tenant, and
+    self-loops, which no store takes."""
     tenant, other = next(tenants), next(tenants)
     nodes = tuple(NodeFact(Label.SERVICE, name) for name in NAMES)
+    every = depend(itertools.permutations(NAMES, 2))
     noise = tuple(
         EdgeFact(EdgeType.RELATION, service(a), service(b), verb="resembles")
         for a, b in itertools.permutations("abcd", 2)
     )
+    together = tuple(EdgeFact(EdgeType.CO_OCCURS, service(a), service(b)) for a, b in itertools.pairwise(NAMES))
     await store.write(tenant, Facts("graph", NOON, nodes, depend(before), complete=True))
-    await store.write(tenant, Facts("graph", NOON + timedelta(hours=1), nodes, depend(now) + noise, complete=True))
-    await store.write(other, Facts("graph", NOON, nodes, depend(itertools.permutations(NAMES, 2))))
+    facts = (*depend(now), *noise, *together)
+    await store.write(tenant, Facts("graph", NOON + timedelta(hours=1), nodes, facts, complete=True))
+    await store.write(tenant, Facts("agent", NOON, nodes, every, scope="agent one"))
+    await store.write(other, Facts("graph", NOON, nodes, every))
     return tenant
 
 
@@ -174,3 +179,97 @@ async def test_no_store_can_turn_a_walk_round(tmp_path: Path) -> None:
     reach = await blast_radius(careless, tenant, id_of(tenant, "b"))
     await careless.close()
     assert [member.name for member in reach.members] == ["a"]
+
+
+@given(now=pairs, before=pairs, start=names, hops=st.integers(0, 6))
+@settings(max_examples=40, deadline=None)
+async def test_a_blast_radius_as_of_a_time_is_the_one_that_was(
+    store: SqliteStore, now: frozenset[Pair], before: frozenset[Pair], start: str, hops: int
+) -> None:
+    tenant = await write(store, now, before)
+    then = View(as_of=NOON + timedelta(minutes=30))
+    reach = await blast_radius(store, tenant, id_of(tenant, start), hops, view=then)
+    check(reach, {(b, a) for a, b in before}, start, hops)
+
+
+@given(now=pairs, starts=st.frozensets(names, min_size=2, max_size=3))
+@settings(max_examples=40, deadline=None)
+async def test_a_joint_blast_radius_is_what_suffers_from_any_of_the_services(
+    store: SqliteStore, now: frozenset[Pair], starts: frozenset[str]
+) -> None:
+    tenant = await write(store, now)
+    reach = await blast_radius(store, tenant, [id_of(tenant, name) for name in starts], 6)
+    steps = {(b, a) for a, b in now}
+    expected = set[str]().union(*(distances(steps, name, 6) for name in starts)) - starts
+    assert {member.name for member in reach.members} == expected
+
+
+@given(
+    now=pairs, before=pairs, start=names, goal=names, hops=st.integers(0, 6), direction=st.sampled_from(list(Direction))
+)
+@settings(max_examples=80, deadline=None)
+async def test_paths_are_all_the_shortest_ways_from_one_end_to_the_other(
+    store: SqliteStore,
+    now: frozenset[Pair],
+    before: frozenset[Pair],
+    start: str,
+    goal: str,
+    hops: int,
+    direction: Direction,
+) -> None:
+    tenant = await write(store, now, before)
+    found = await paths(
+        store, tenant, id_of(tenant, start), id_of(tenant, goal), [EdgeType.DEPENDS_ON], direction, hops, cap=100
+    )
+    forward, backward = set(now), {(b, a) for a, b in now}
+    steps = {Direction.OUT: forward, Direction.IN: backward, Direction.BOTH: forward | backward}[direction]
+    ways = {tuple(node.name for node in path.nodes) for path in found.paths}
+    assert ways == shortest(steps, start, goal, hops)
+    assert len(found.paths) == len(ways)
+    for path in found.paths:
+        for (here, there), edge in zip(itertools.pairwise(path.nodes), path.edges, strict=True):
+            assert {edge.source, edge.target} == {here.id, there.id}
+    assert not found.truncated
+
+
+def shortest(steps: Collection[Pair], start: str, goal: str, hops: int) -> set[tuple[str, ...]]:
+    """Every shortest way, by trying all of each length in turn."""
+    ways = {(start,)}
+    for _ in range(hops + 1):
+        if there := {way for way in ways if way[-1] == goal}:
+            return there if len(next(iter(there))) <= hops + 1 else set()
+        ways = {(*way, b) for way in ways for a, b in steps if a == way[-1] and a != b and b not in way}
+    return set()
+
+
+async def test_a_cap_on_paths_cuts_them_and_says_so(store: SqliteStore) -> None:
+    tenant = await write(store, [("a", name) for name in "bcdef"] + [(name, "g") for name in "bcdef"])
+    ends = id_of(tenant, "a"), id_of(tenant, "g")
+    cut = await paths(store, tenant, *ends, [EdgeType.DEPENDS_ON], cap=2)
+    assert [[node.name for node in path.nodes] for path in cut.paths] != []
+    assert (len(cut.paths), cut.truncated) == (2, True)
+    whole = await paths(store, tenant, *ends, [EdgeType.DEPENDS_ON], cap=5)
+    assert (len(whole.paths), whole.truncated) == (5, False)
+
+
+async def test_a_path_from_a_service_to_itself_is_the_service(store: SqliteStore) -> None:
+    tenant = await write(store, [("a", "b")])
+    a = id_of(tenant, "a")
+    found = await paths(store, tenant, a, a, [EdgeType.DEPENDS_ON])
+    assert [[node.name for node in path.nodes] for path in found.paths] == [["a"]]
+    assert (await paths(store, tenant, "service-unknown", "service-unknown", [EdgeType.DEPENDS_ON])).paths == ()
+    assert (await paths(store, tenant, a, "service-unknown", [EdgeType.DEPENDS_ON])).paths == ()
+
+
+@pytest.mark.parametrize(("hops", "cap"), [(-1, 5), (11, 5), (2, -1), (2, 5_001)])
+async def test_limits_out_of_range_are_refused(store: SqliteStore, hops: int, cap: int) -> None:
+    with pytest.raises(ValueError, match="must be from 0 to"):
+        await blast_radius(store, "tenant", "service-a", hops, cap)
+    with pytest.raises(ValueError, match="must be from 0 to"):
+        await neighbourhood(store, "tenant", ["service-a"], [EdgeType.DEPENDS_ON], hops, cap)
+
+
+@pytest.mark.parametrize("cap", [0, 101])
+async def test_a_number_of_paths_out_of_range_is_refused(store: SqliteStore, cap: int) -> None:
+    with pytest.raises(ValueError, match="must be from 1 to 100"):
+        await paths(store, "tenant", "service-a", "service-b", [EdgeType.DEPENDS_ON], cap=cap)
