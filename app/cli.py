@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from app.graph_cli import app as graph
+
 if TYPE_CHECKING:
     from app.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Incident response over a graph."
 )
+app.add_typer(graph, name="graph")
 out = Console()
 err = Console(stderr=True)
 
@@ -75,6 +78,13 @@ def ingest(
         )
         for line in report["dangling"]:
             out.print(f"  unresolved: {line}", markup=False)
+        for line in report["denied"]:
+            out.print(f"  kept out by a correction: {line}", markup=False)
+        if report["proposals"]:
+            out.print(
+                f"{report['proposals']} pairs of names read alike and may be one thing: see GET /v1/proposals.",
+                markup=False,
+            )
         for path, reason in report["failures"]:
             err.print(f"  skipped {path}: {reason}", markup=False)
     if strict and report["failures"]:

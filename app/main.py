@@ -23,11 +23,12 @@ from starlette.responses import JSONResponse
 from agent.model import Model
 from agent.state import Budget
 from agent.tools import Fleet, NoServers, World
-from app import api, webhook
+from app import api, graph_api, graph_changes, webhook
 from app.auth import RequireToken, first_token
 from app.database import metadata, open_engine, prepare_work_file, work_url
 from app.delivery import Delivery
-from app.errors import AppError, unavailable
+from app.errors import AppError, refused, unavailable
+from app.graph_open import open_graph
 from app.incidents import WORK_VERSION, Incidents
 from app.intake import Intake
 from app.journal import SETTLE, Journal
@@ -38,9 +39,8 @@ from app.settings import Settings
 from app.tracing import Tracer
 from connectors.slack import Sink, SlackSink
 from connectors.slack_offline import ConsoleSink, FileSink
-from graphrag.embed import Embedding, open_embedding
-from graphrag.errors import GraphError, GraphUnavailable
-from graphrag.open_store import open_store
+from graphrag.embed import Embedding
+from graphrag.errors import GraphError, Refused
 from graphrag.store import GraphStore
 
 SWEEP_SECONDS = 5.0
@@ -50,6 +50,7 @@ BURST_SECONDS = 1.0
 """A burst of alerts is taken in before its work begins: work waits until none came for `QUIET_SECONDS`, and no longer
 than `BURST_SECONDS`."""
 STOP_SECONDS = 10
+_LONGEST_FIELD = 100
 
 log = structlog.get_logger()
 
@@ -82,9 +83,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.include_router(webhook.router)
     app.include_router(api.router)
+    app.include_router(graph_api.router)
+    app.include_router(graph_changes.router)
     app.add_middleware(RequireToken, tokens=tokens)
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(GraphError, _graph_error)
+    app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(SQLAlchemyError, _database_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -130,36 +134,6 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     resources = Resources(settings, graph, embedding, Journal(engine), intake, incidents, metrics)
     await _in_background(stack, _warm(resources))
     return resources
-
-
-@asynccontextmanager
-async def open_graph(
-    settings: Settings, *, refit: bool = False, may_be_down: bool = False
-) -> AsyncGenerator[tuple[GraphStore, Embedding]]:
-    """The graph and the embedding its vectors were made with.
-
-    `refit` says that the vectors are about to be made anew, so that those of another dimension may go. With
-    `may_be_down` a graph that does not answer yet is given all the same, to be opened later: an alert must be taken
-    while the graph is away. Raises `GraphError`.
-    """
-    graph = open_store(settings.graph_database, dimensions=settings.embedding_dimensions, refit=refit)
-    embedding = await open_embedding(
-        settings.embedding,
-        graph,
-        dimensions=settings.embedding_dimensions,
-        base_url=settings.embedding_base_url,
-        api_key=settings.embedding_api_key.get_secret_value(),
-    )
-    try:
-        try:
-            await graph.open()
-        except GraphUnavailable as error:
-            if not may_be_down:
-                raise
-            log.error("graph_unavailable", error=str(error))
-        yield graph, embedding
-    finally:
-        await graph.close()
 
 
 def _open_database(settings: Settings) -> Engine:
@@ -290,6 +264,11 @@ async def _graph_error(_: Request, error: Exception) -> JSONResponse:
     return error_response(AppError(503, "graph_unavailable", str(error)))
 
 
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refused)
+    return error_response(refused(error))
+
+
 async def _database_error(request: Request, error: Exception) -> JSONResponse:
     log.error("database_failed", path=request.url.path, error=type(error).__name__)
     return error_response(unavailable("The incident database"))
@@ -298,8 +277,11 @@ async def _database_error(request: Request, error: Exception) -> JSONResponse:
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return error_response(AppError(422, "invalid", f"{where or 'The body'}: {first['msg']}."))
+    place, *within = first["loc"]
+    parts = within if place in ("body", "query", "path", "header") else first["loc"]
+    where = ".".join(str(part) for part in parts)[:_LONGEST_FIELD]
+    says = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+    return error_response(AppError(422, "invalid", f"{where or 'The body'}: {says}."))
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:

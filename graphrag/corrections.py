@@ -13,10 +13,10 @@ from typing import Any
 
 from graphrag.errors import Refused
 from graphrag.identity import name_key
-from graphrag.model import Edge, EdgeFact, EdgeType, Facts, History, Node, Record, Ref, Rewrite, edge_id
+from graphrag.model import SYMMETRIC, Edge, EdgeFact, EdgeType, Facts, History, Node, Record, Ref, Rewrite, edge_id
 from graphrag.store import GraphStore
 from graphrag.stored import time_text
-from graphrag.writing import DENIAL, ended
+from graphrag.writing import DENIAL, check_edge, ended
 
 CORRECTION = "correction"
 """The kind of record that a correction leaves, and the source that an asserted fact stands on."""
@@ -53,6 +53,7 @@ async def retire(
     now: datetime,
 ) -> Correction:
     """Close an edge and keep it closed. Raises `Refused` when it does not hold."""
+    source, target = _as_stored(type, source, target)
     record = _record("retire", type, source, target, verb, reason, by, now)
     id = edge_id(type, source.id, target.id, verb)
 
@@ -83,14 +84,16 @@ async def assert_edge(
     now: datetime,
 ) -> Correction:
     """State an edge, against an earlier correction too. Raises ValueError for ends that its type cannot have."""
+    source, target = _as_stored(type, source, target)
     record = _record("assert", type, source, target, verb, reason, by, now)
     id = edge_id(type, source.id, target.id, verb)
+    fact = EdgeFact(type, Ref(source.label, source.name), Ref(target.label, target.name), summary=reason, verb=verb)
+    check_edge(fact)
+    if source.id == target.id:
+        raise Refused("same_entity", f"{source.name} cannot be related to itself.")
     denials = [each.id for each in await store.records(tenant, DENIAL) if each.id == id]
     await store.rewrite(tenant, [], lambda _: Rewrite(History(), forget=tuple((DENIAL, each) for each in denials)))
-    fact = EdgeFact(type, Ref(source.label, source.name), Ref(target.label, target.name), summary=reason, verb=verb)
-    report = await store.write(tenant, Facts(CORRECTION, now, edges=(fact,)))
-    if report.dangling:
-        raise Refused("same_entity", f"{source.name} cannot be related to itself.")
+    await store.write(tenant, Facts(CORRECTION, now, edges=(fact,)))
     await store.rewrite(tenant, [], lambda _: Rewrite(History(), records=(record,)))
     return _correction(record)
 
@@ -181,6 +184,10 @@ def _unasserted(history: History, id: str, now: datetime) -> tuple[Edge, ...]:
         return replace(edge, life=replace(edge.life, sources=others) if others else ended(edge.life, now))
 
     return tuple(map(without, history.edges))
+
+
+def _as_stored(type: EdgeType, source: Node, target: Node) -> tuple[Node, Node]:
+    return (target, source) if type in SYMMETRIC and target.id < source.id else (source, target)
 
 
 def _record(

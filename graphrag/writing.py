@@ -141,7 +141,7 @@ def decide_edges(
     dangling: dict[str, None] = {}
     kept_out: dict[str, None] = {}
     for fact in facts.edges:
-        _check_edge(fact)
+        check_edge(fact)
         ends = _resolve(facts, fact, nodes.owners)
         sentence = f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
         if ends is None or ends[0] == ends[1]:
@@ -352,7 +352,8 @@ def _check_node(fact: NodeFact) -> None:
         raise ValueError(f"The Entity {fact.name!r} needs a kind: {', '.join(EntityKind)}.")
 
 
-def _check_edge(fact: EdgeFact) -> None:
+def check_edge(fact: EdgeFact) -> None:
+    """Raises ValueError for ends that its type does not join, and for a verb that is missing or too many."""
     sources, targets = ENDS[fact.type]
     if fact.source.label not in sources or fact.target.label not in targets:
         raise ValueError(
