@@ -6,6 +6,7 @@ Entities are nodes `:__Node__:__Entity__:<Label>`, current edges are relations. 
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -205,10 +206,10 @@ class Neo4jStore:
         return [read_edge(row["edge"]) for row in rows]
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
-        ask = next(exploration)
+        asks = next(exploration)
         while True:
             try:
-                ask = exploration.send(await self._answer(tenant, ask))
+                asks = exploration.send(await asyncio.gather(*(self._answer(tenant, ask) for ask in asks)))
             except StopIteration as end:
                 return end.value
 

@@ -117,10 +117,10 @@ class SqliteStore:
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
         def run(db: sqlite3.Connection) -> Found:
-            ask = next(exploration)
+            asks = next(exploration)
             while True:
                 try:
-                    ask = exploration.send(reads.answer(db, tenant, ask))
+                    asks = exploration.send([reads.answer(db, tenant, ask) for ask in asks])
                 except StopIteration as end:
                     return end.value
 

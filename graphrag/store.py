@@ -67,9 +67,10 @@ class StepsFrom:
 
 
 Ask = NodesOf | EdgesOf | StepsFrom
-Exploration = Generator[Ask, Any, Found]
-"""A walk that says what it has to read next, is sent the answer and returns what it found. It does no I/O of its own,
-so that a store may run all of it where its data is, in one go and in one state of the graph."""
+Exploration = Generator[Sequence[Ask], Any, Found]
+"""A walk that says what it has to read next, is sent the answers and returns what it found. It does no I/O of its own,
+so that a store may run all of it where its data is, in one go and in one state of the graph, or ask side by side what
+it asks for at once."""
 
 
 class GraphStore(Protocol):

@@ -152,20 +152,19 @@ class _Walk:
 
 
 def _walk(
-    start_ids: Collection[str], ways: _Ways, limits: _Limits, *, goal: str = "", only: Label | None = None
+    start: Mapping[str, str], ways: _Ways, limits: _Limits, *, goal: str = "", only: Label | None = None
 ) -> Exploration[_Walk]:
-    """Reach out hop by hop until the limits, or the goal, are reached; through nodes of one label `only`, if given."""
-    found: dict[str, Node] = yield NodesOf(start_ids, ways.view)
-    start = sorted(found.values(), key=lambda node: (node.name, node.id))
-    walk = _Walk({node.id: node.name for node in start}, {node.id: 0 for node in start})
-    frontier = list(walk.hops)
+    """Reach out hop by hop until the limits, or the goal, are reached; through nodes of one label `only`, if given.
+    `start`: names by id."""
+    walk = _Walk(dict(start), dict.fromkeys(start, 0))
+    frontier = list(start)
     most_edges = _EDGES_A_NODE * max(limits.cap, 1)
     room = limits.cap
     for hop in range(1, limits.hops + 1):
         if not frontier or not ways.types or goal in walk.hops:
             break
         steps: list[Step]
-        steps, cut = yield StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)
+        ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
         reached = [step for step in steps if step.there not in walk.hops and only in (None, step.label)]
         reached.sort(key=lambda step: (step.name, step.there))
         walk.truncated |= cut or len(reached) > room
@@ -185,11 +184,12 @@ def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
 def _surroundings(
     start_ids: Collection[str], types: Collection[EdgeType], limits: _Limits, view: View
 ) -> Exploration[Neighbourhood]:
-    walk = yield from _walk(start_ids, _Ways(types, Direction.BOTH, view), limits)
-    inner = [id for id, hop in walk.hops.items() if hop < limits.hops]
+    walk = yield from _walk(dict.fromkeys(start_ids, ""), _Ways(types, Direction.BOTH, view), limits)
+    inner = [id for id, hop in walk.hops.items() if hop < limits.hops] if types else []
     most = _EDGES_A_NODE * max(limits.cap, 1)
-    edges: list[Edge] = (yield EdgesOf(inner, types, Direction.BOTH, most + 1, view)) if types else []
-    nodes: dict[str, Node] = yield NodesOf(walk.hops, view)
+    edges: list[Edge]
+    nodes: dict[str, Node]
+    edges, nodes = yield [EdgesOf(inner, types, Direction.BOTH, most + 1, view), NodesOf(walk.hops, view)]
     kept = (edge for edge in edges[:most] if edge.source in nodes and edge.target in nodes)
     return Neighbourhood(
         nodes={id: nodes[id] for id in walk.hops if id in nodes},
@@ -200,7 +200,8 @@ def _surroundings(
 
 
 def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
-    walk = yield from _walk(start, _Ways([EdgeType.DEPENDS_ON], direction, view), limits, only=Label.SERVICE)
+    names = yield from _names(start, view)
+    walk = yield from _walk(names, _Ways([EdgeType.DEPENDS_ON], direction, view), limits, only=Label.SERVICE)
     paths: dict[str, tuple[str, ...]] = {}
     for id, name in walk.names.items():  # in the order reached, so whoever one came from is there already
         paths[id] = (*paths.get(walk.came_from.get(id, ""), ()), name)
@@ -208,17 +209,27 @@ def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: 
     return Reach(tuple(members), walk.truncated)
 
 
+def _names(ids: Collection[str], view: View) -> Exploration[dict[str, str]]:
+    """The names of those of the ids that there are, by id, in the order of the names."""
+    found: dict[str, Node]
+    (found,) = yield [NodesOf(ids, view)]
+    return {node.id: node.name for node in sorted(found.values(), key=lambda node: (node.name, node.id))}
+
+
 def _paths(from_id: str, to_id: str, ways: _Ways, limits: _Limits, cap: int) -> Exploration[Paths]:
     if from_id == to_id:
-        found: dict[str, Node] = yield NodesOf([from_id], ways.view)
+        found: dict[str, Node]
+        (found,) = yield [NodesOf([from_id], ways.view)]
         return Paths(tuple(Path((node,), ()) for node in found.values()), truncated=False)
     # Backwards from the goal first: then every step forward can keep to nodes that are one hop nearer to it.
     against = _Ways(ways.types, _against(ways.direction), ways.view)
-    back = yield from _walk([to_id], against, limits, goal=from_id)
+    names = yield from _names([to_id], ways.view)
+    back = yield from _walk(names, against, limits, goal=from_id)
     if from_id not in back.hops:
         return Paths((), back.truncated)
     walks, more = yield from _forward(from_id, back.hops, ways, cap)
-    nodes: dict[str, Node] = yield NodesOf({id for ids, _ in walks for id in ids}, ways.view)
+    nodes: dict[str, Node]
+    (nodes,) = yield [NodesOf({id for ids, _ in walks for id in ids}, ways.view)]
     kept = (Path(tuple(nodes[id] for id in ids), edges) for ids, edges in walks if nodes.keys() >= set(ids))
     return Paths(tuple(kept), more or back.truncated)
 
@@ -234,7 +245,8 @@ def _forward(start: str, nearness: Mapping[str, int], ways: _Ways, cap: int) -> 
     for goal_in in range(nearness[start] - 1, -1, -1):
         ends = {ids[-1] for ids, _ in trails}
         most = _EDGES_A_NODE * MAX_CAP
-        edges: list[Edge] = yield EdgesOf(ends, ways.types, ways.direction, most, ways.view)
+        edges: list[Edge]
+        (edges,) = yield [EdgesOf(ends, ways.types, ways.direction, most, ways.view)]
         nearer = {id for id, hops in nearness.items() if hops == goal_in}
         onward = _onward(edges, ends, nearer, ways.direction)
         longer = [((*ids, there), (*path, edge)) for ids, path in trails for there, edge in onward.get(ids[-1], ())]

@@ -49,7 +49,8 @@ async def names(store: GraphStore, tenant: str, view: View) -> list[str]:
 
 async def steps(store: GraphStore, tenant: str, ask: StepsFrom) -> tuple[list[Step], bool]:
     def one_hop() -> Exploration[tuple[list[Step], bool]]:
-        return (yield ask)
+        (answer,) = yield [ask]
+        return answer
 
     return await store.explore(tenant, one_hop())
 
