@@ -1,5 +1,5 @@
 # demo: the main job on this machine   test: every test, with its servers   check: lint, types, import rules
-# bench: measurements. Pass arguments as ARGS=..., for example: make demo ARGS=--once
+# bench: measurements   evals: how right it is on the data in DATA=DIR. Arguments as ARGS=..., e.g. make demo ARGS=--once
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -18,7 +18,7 @@ SYNC := $(UV) sync --frozen --inexact --quiet
 COMPILE := $(if $(PYTHONDONTWRITEBYTECODE),--compile-bytecode)
 export UV
 
-.PHONY: help demo test check bench servers environment
+.PHONY: help demo test check bench evals servers environment
 
 help:
 	@sed -n 's/^# //p' Makefile | head -n 2
@@ -56,3 +56,5 @@ check: environment
 bench: environment
 	@$(UV) run --frozen python -m bench $(ARGS)
 
+evals: environment
+	@$(UV) run --frozen python -m evals run --data $(or $(DATA),../shared/data) $(ARGS)
