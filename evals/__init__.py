@@ -1,0 +1,1 @@
+"""Measures on real organisations what the service finds: `python -m evals convert|score|run`."""
