@@ -10,6 +10,7 @@ import asyncio
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,7 @@ from graphrag.sqlite_vectors import VectorCache
 from graphrag.store import Exploration, Found, Vector
 
 _BUSY_SECONDS = 30.0
+_RETRY_SECONDS = 0.01
 
 Result = TypeVar("Result")
 
@@ -207,7 +209,7 @@ class SqliteStore:
                 ) from error
             writer = self._connect()
             try:
-                writer.execute("PRAGMA journal_mode = WAL")
+                _write_ahead(writer)
                 _transaction(writer, self._lay_out)
             except BaseException:
                 writer.close()
@@ -247,6 +249,19 @@ class SqliteStore:
             readers, self._readers = self._readers, []
         for db in (*readers, *([writer] if writer else [])):
             db.close()
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Changing the journal takes a lock that SQLite does not wait for when another process opens the new file too."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
 
 
 def _transaction(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Result]) -> Result:
