@@ -88,7 +88,9 @@ class Database:
                 database_=self._address.database,
                 routing_=neo4j.RoutingControl.READ,
             )
-        return [record.data() for record in result.records]
+        if result.keys == ["rows"]:
+            return result.records[0]["rows"]
+        return [dict(record) for record in result.records]  # maps already: nothing of the driver's own to translate
 
     async def change(self, work: Callable[[neo4j.AsyncManagedTransaction], Awaitable[Result]]) -> Result:
         """Run `work` in one transaction; it may be run again, after a fault or when another writer was first."""
