@@ -220,12 +220,11 @@ async def burst_over(changed: asyncio.Event, quiet: float, longest: float) -> No
     """Return once `changed` has not been set for `quiet` seconds, or after `longest` seconds of a burst."""
     loop = asyncio.get_running_loop()
     until = loop.time() + longest
-    while loop.time() < until:
+    while (left := until - loop.time()) > 0:
         changed.clear()
-        try:
-            async with asyncio.timeout(quiet):
-                await changed.wait()
-        except TimeoutError:
+        # Looking now and then, not waking for each change, leaves the loop to those who are being answered.
+        await asyncio.sleep(min(quiet, left))
+        if not changed.is_set():
             return
 
 
