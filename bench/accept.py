@@ -65,7 +65,7 @@ def updates() -> list[Measured]:
 
 
 def openings() -> list[Measured]:
-    """A storm: every delivery opens another incident, and the investigations run meanwhile."""
+    """A storm: every delivery opens another incident, whose investigation waits until the burst is over."""
     with _both() as (ours, process, bare):
         warm_up = [opening(f"warm-{number}") for number in range(CONNECTIONS)]
         _drive(ours, warm_up, "new")

@@ -1,7 +1,8 @@
 """The graph in Neo4j 5.26 or later, laid out so that a stock LlamaIndex `Neo4jPropertyGraphStore` reads it.
 
 Entities are nodes `:__Node__:__Entity__:<Label>`, current edges are relations. Names (`__Name__`), closed intervals
-(`__Past__`), locks (`__Tenant__`) and blobs (`__Meta__`) are unconnected nodes that stock readers do not ask for.
+(`__PastNode__`, `__PastEdge__`), decisions (`__Record__`), locks (`__Tenant__`) and blobs (`__Meta__`) are unconnected
+nodes that stock readers do not ask for.
 """
 
 from __future__ import annotations
