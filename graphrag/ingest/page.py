@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from graphrag.ingest.yaml_documents import as_mapping, as_text, parse_yaml
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(\S.*)$")
+FENCE = re.compile(r" {0,3}(```+|~~~+)")
+HEADING = re.compile(r" {0,3}(#{1,6})\s+(\S.*)$")
 _UNDERLINE = re.compile(r" {0,3}=+\s*$")
 _NUMBERED = re.compile(r" ?\d{1,3}[.)]\s+(\S.*)")
 _BULLET = re.compile(r" ?[-*+]\s+(\S.*)")
@@ -36,9 +36,11 @@ _MAX_PROSE = 1_200
 
 @dataclass(slots=True)
 class Page:
-    """`prose` is the first paragraphs on one line; `steps` are the numbered items, in order."""
+    """`body` is the text below the front matter, comments taken out; `prose` is its first paragraphs on one line;
+    `steps` are the numbered items, in order."""
 
     front: dict[str, object] = field(default_factory=dict[str, object])
+    body: str = ""
     title: str = ""
     headings: list[str] = field(default_factory=list[str])
     steps: list[str] = field(default_factory=list[str])
@@ -59,7 +61,8 @@ def read_page(text: str) -> Page:
             body = text[match.end() :]
     elif match:
         body = text[match.end() :]
-    _read_body(page, _without_comments(body))
+    page.body = _without_comments(body)
+    _read_body(page)
     page.title = as_text(page.front.get("title")) or page.title
     return page
 
@@ -75,12 +78,12 @@ def _without_comments(text: str) -> str:
     return "".join((*kept, text[start:]))
 
 
-def _read_body(page: Page, body: str) -> None:
+def _read_body(page: Page) -> None:
     reader = _Reader(page)
     fence = ""
-    for whole_line in body.split("\n"):
+    for whole_line in page.body.split("\n"):
         line = whole_line[:_MAX_LINE]
-        mark = _FENCE.match(line)
+        mark = FENCE.match(line)
         if fence:
             fence = "" if mark and mark.group(1).startswith(fence) else fence
         elif mark:
@@ -100,7 +103,7 @@ class _Reader:
     items: list[str] | None = None
 
     def read(self, line: str) -> None:
-        if heading := _HEADING.match(line):
+        if heading := HEADING.match(line):
             self._head(len(heading.group(1)), plain(heading.group(2).rstrip("# \t")))
         elif _UNDERLINE.match(line) and self.prose and not self.page.title:
             self.page.title = self.prose.pop()
