@@ -257,14 +257,16 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """What a write did, in numbers; the edges without a node at an end, as 'DEPENDS_ON a -> b'; and the edges that an
-    administrator's correction keeps out."""
+    """What a write did, in numbers; the edges without a node at an end, as 'DEPENDS_ON a -> b'; the edges that an
+    administrator's correction keeps out; and the ids of the nodes that are `told` of for the first time or otherwise
+    than before, whose vectors have to be made anew."""
 
     added: int = 0
     confirmed: int = 0
     closed: int = 0
     dangling: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
 from graphrag.model import (
+    WORLD,
     Edge,
     EdgeType,
     Facts,
@@ -29,11 +31,12 @@ from graphrag.model import (
     node_id,
 )
 from graphrag.queries import filled, named
-from graphrag.stored import Row, edge_of, life_columns, node_of, search_words
+from graphrag.stored import Row, edge_of, life_columns, node_of, search_words, time_text
 from graphrag.writing import (
     DENIAL,
     NameKey,
     NodeDecision,
+    Run,
     decide_edges,
     decide_nodes,
     edge_ids,
@@ -41,6 +44,7 @@ from graphrag.writing import (
     node_keys,
     nodes_to_load,
     storable,
+    write_report,
 )
 
 _BATCH = 10_000
@@ -80,27 +84,31 @@ def record_key(tenant: str, kind: str, id: str) -> str:
     return json.dumps([tenant, kind, id])
 
 
-async def write_facts(tx: AsyncManagedTransaction, tenant: str, facts: Facts) -> WriteReport:
-    """Write one run of one source within the caller's transaction."""
+async def write_facts(tx: AsyncManagedTransaction, tenant: str, parts: Sequence[Facts]) -> WriteReport:
+    """Write what one run saw within the caller's transaction."""
+    run = Run(parts)
     work = _Work(tx, tenant)
     await work.run("lock_tenant")
-    owners = await work.owners(facts)
-    nodes = await work.nodes(facts, owners)
-    of_nodes = decide_nodes(tenant, facts, owners, nodes)
-    edges, denied = await work.edges(facts, of_nodes, new={node.id for node in of_nodes.put if node.id not in nodes})
-    of_edges = decide_edges(tenant, facts, of_nodes, edges, denied)
+    owners = await work.owners(run)
+    nodes = await work.nodes(run, owners)
+    of_nodes = decide_nodes(tenant, run, owners, nodes)
+    edges, denied = await work.edges(run, of_nodes, new={node.id for node in of_nodes.put if node.id not in nodes})
+    of_edges = decide_edges(tenant, run, of_nodes, edges, denied)
     await work.close_edges(of_edges.closed)
     await work.close_nodes(of_nodes.closed)
     await work.put_nodes(of_nodes.put, nodes)
     await work.claim((name_id(tenant, place), owner) for place, owner in of_nodes.claimed.items())
     await work.put_edges(of_edges.put, edges)
-    return WriteReport(
-        added=of_nodes.added + of_edges.added,
-        confirmed=of_nodes.confirmed + of_edges.confirmed,
-        closed=len(of_nodes.closed) + len(of_edges.closed),
-        dangling=of_edges.dangling,
-        denied=of_edges.denied,
-    )
+    return write_report(of_nodes, of_edges)
+
+
+async def confirm_facts(tx: AsyncManagedTransaction, tenant: str, sources: Collection[str], seen_at: datetime) -> int:
+    """Within the caller's transaction: see `GraphStore.confirm`."""
+    work = _Work(tx, tenant)
+    await work.run("lock_tenant")
+    values = {"sources": list(sources), "seen_at": time_text(seen_at), "scope": WORLD}
+    rows = [*await work.run("confirm_nodes", **values), *await work.run("confirm_edges", **values)]
+    return sum(row["count"] for row in rows)
 
 
 async def rewrite_facts(
@@ -165,27 +173,27 @@ class _Work:
             found += await (await self._tx.run(query, batch)).data()
         return found
 
-    async def owners(self, facts: Facts) -> dict[NameKey, str]:
-        places = {name_id(self._tenant, place): place for place in fact_keys(facts)}
+    async def owners(self, run: Run) -> dict[NameKey, str]:
+        places = {name_id(self._tenant, place): place for place in fact_keys(run)}
         rows = await self.batches("owners", "ids", sorted(places))
         return {places[row["id"]]: row["owner"] for row in rows}
 
-    async def nodes(self, facts: Facts, owners: Mapping[NameKey, str]) -> dict[str, Node]:
-        rows = await self.batches("nodes_known", "ids", nodes_to_load(facts, owners))
-        if facts.complete:
-            rows += await self.run("nodes_of_source", source=facts.source)
+    async def nodes(self, run: Run, owners: Mapping[NameKey, str]) -> dict[str, Node]:
+        rows = await self.batches("nodes_known", "ids", nodes_to_load(run, owners))
+        if run.complete:
+            rows += await self.run("nodes_of_sources", sources=list(run.complete))
         return {node.id: node for node in (read_node(row["node"], row["labels"]) for row in rows)}
 
-    async def edges(self, facts: Facts, nodes: NodeDecision, new: set[str]) -> tuple[dict[str, Edge], set[str]]:
+    async def edges(self, run: Run, nodes: NodeDecision, new: set[str]) -> tuple[dict[str, Edge], set[str]]:
         """What `decide_edges` needs to know. An edge to a node that is new cannot be there yet."""
-        wanted = edge_ids(facts, nodes).items()
+        wanted = edge_ids(run, nodes).items()
         old = ((type, {"id": id, "source": a, "target": b}) for id, (type, a, b) in wanted if new.isdisjoint((a, b)))
         rows: list[dict[str, Any]] = []
         for type, of_type in _by_name(old).items():
             rows += await self.batches("edges_known", "rows", of_type, __TYPE__=type)
         rows += await self.batches("edges_of_nodes", "ids", (node.id for node in nodes.closed))
-        if facts.complete:
-            rows += await self.run("edges_of_source", source=facts.source)
+        if run.complete:
+            rows += await self.run("edges_of_sources", sources=list(run.complete))
         denials = {row["id"] for row in await self.run("records", kind=DENIAL)}
         return {edge.id: edge for edge in (read_edge(row["edge"]) for row in rows)}, denials
 

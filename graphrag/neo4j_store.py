@@ -12,11 +12,13 @@ import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import neo4j
 
 from graphrag.identity import name_key
+from graphrag.leases import leased
 from graphrag.model import (
     NOW,
     WORLD,
@@ -40,6 +42,7 @@ from graphrag.model import (
 )
 from graphrag.neo4j_database import Address, Database
 from graphrag.neo4j_facts import (
+    confirm_facts,
     folded,
     history_of,
     label_of,
@@ -91,8 +94,23 @@ class Neo4jStore:
     async def close(self) -> None:
         await self._database.close()
 
-    async def write(self, tenant: str, facts: Facts) -> WriteReport:
-        return await self._change(lambda tx: write_facts(tx, tenant, facts))
+    async def write(self, tenant: str, *parts: Facts) -> WriteReport:
+        return await self._change(lambda tx: write_facts(tx, tenant, parts))
+
+    async def confirm(self, tenant: str, sources: Collection[str], seen_at: datetime) -> int:
+        return await self._change(lambda tx: confirm_facts(tx, tenant, sources, seen_at))
+
+    async def lease(self, name: str, holder: str, now: datetime, until: datetime) -> str:
+        async def work(tx: neo4j.AsyncManagedTransaction) -> str:
+            queries = named("write.cypher")
+            # Writing before reading locks the node, so that of two who ask the second sees what the first was given.
+            found = await (await tx.run(queries["lease"], {"key": name, "holder": holder})).single(strict=True)
+            kept = found["value"]
+            lease = leased(None if kept is None else bytes(kept), holder, now, until)
+            await (await tx.run(queries["put_meta"], {"key": name, "value": lease.packed()})).consume()
+            return lease.holder
+
+        return await self._change(work)
 
     async def rewrite(self, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]) -> None:
         await self._change(lambda tx: rewrite_facts(tx, tenant, ids, decide))

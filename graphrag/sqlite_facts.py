@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from graphrag.model import Edge, EdgeType, Facts, History, Label, Life, Node, Rewrite, WriteReport, interval
+from graphrag.model import WORLD, Edge, EdgeType, Facts, History, Label, Life, Node, Rewrite, WriteReport, interval
 from graphrag.sqlite_vectors import STORED, vectors_changed
-from graphrag.stored import life_columns, properties_of, search_words
+from graphrag.stored import life_columns, properties_of, search_words, time_text
 from graphrag.writing import (
     DENIAL,
     EdgeDecision,
     NameKey,
     NodeDecision,
+    Run,
     decide_edges,
     decide_nodes,
     edge_ids,
@@ -26,6 +27,7 @@ from graphrag.writing import (
     node_keys,
     nodes_to_load,
     storable,
+    write_report,
 )
 
 NODE_COLUMNS = (
@@ -37,6 +39,8 @@ EDGE_COLUMNS = (
     *("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
 )
 _NODE, _EDGE = ", ".join(NODE_COLUMNS), ", ".join(EDGE_COLUMNS)
+_ASSERTED = """(
+    SELECT fact FROM asserted WHERE asserted.tenant = ? AND asserted.source IN (SELECT value FROM json_each(?)))"""
 _LABELS = {label.value: label for label in Label}
 _NODE_WIDTH, _EDGE_WIDTH = len(NODE_COLUMNS), len(EDGE_COLUMNS)
 _TYPES = {type.value: type for type in EdgeType}
@@ -107,25 +111,34 @@ def as_json(values: Iterable[Any]) -> str:
     return json.dumps(list(values))
 
 
-def write_facts(db: sqlite3.Connection, tenant: str, facts: Facts) -> WriteReport:
-    """Write one run of one source within the caller's transaction."""
-    owners = _owners(db, tenant, facts)
-    nodes = _nodes(db, tenant, nodes_to_load(facts, owners))
-    if facts.complete:
-        nodes |= _asserted_nodes(db, tenant, facts.source)
-    of_nodes = decide_nodes(tenant, facts, owners, nodes)
-    wanted = edge_ids(facts, of_nodes)
+def write_facts(db: sqlite3.Connection, tenant: str, parts: Sequence[Facts]) -> WriteReport:
+    """Write what one run saw within the caller's transaction."""
+    run = Run(parts)
+    owners = _owners(db, tenant, run)
+    nodes = _nodes(db, tenant, nodes_to_load(run, owners)) | _asserted_nodes(db, tenant, run.complete)
+    of_nodes = decide_nodes(tenant, run, owners, nodes)
+    wanted = edge_ids(run, of_nodes)
     of_edges = decide_edges(
-        tenant, facts, of_nodes, _edges(db, tenant, facts, of_nodes, wanted), _denied(db, tenant, wanted)
+        tenant, run, of_nodes, _edges(db, tenant, run, of_nodes, wanted), _denied(db, tenant, wanted)
     )
     _close(db, tenant, of_nodes, of_edges)
     _put(db, tenant, of_nodes, of_edges)
-    return WriteReport(
-        added=of_nodes.added + of_edges.added,
-        confirmed=of_nodes.confirmed + of_edges.confirmed,
-        closed=len(of_nodes.closed) + len(of_edges.closed),
-        dangling=of_edges.dangling,
-        denied=of_edges.denied,
+    return write_report(of_nodes, of_edges)
+
+
+def confirm_facts(db: sqlite3.Connection, tenant: str, sources: Collection[str], seen_at: datetime) -> int:
+    """Within the caller's transaction: see `GraphStore.confirm`."""
+    values = {"tenant": tenant, "sources": as_json(sources), "seen_at": time_text(seen_at), "scope": WORLD}
+    return sum(
+        db.execute(
+            f"""UPDATE {table} SET confirmations = confirmations + 1, last_seen = :seen_at
+            WHERE id IN (
+                SELECT fact FROM asserted
+                WHERE tenant = :tenant AND source IN (SELECT value FROM json_each(:sources)))
+            AND scope = :scope AND last_seen < :seen_at""",
+            values,
+        ).rowcount
+        for table in ("node", "edge")
     )
 
 
@@ -178,9 +191,9 @@ def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | Non
     return History(tuple(nodes), tuple(edges), vectors)
 
 
-def _owners(db: sqlite3.Connection, tenant: str, facts: Facts) -> dict[NameKey, str]:
+def _owners(db: sqlite3.Connection, tenant: str, run: Run) -> dict[NameKey, str]:
     owners: dict[NameKey, str] = {}
-    for place in fact_keys(facts):
+    for place in fact_keys(run):
         row = db.execute(
             "SELECT node FROM name_key WHERE tenant = ? AND key = ? AND label = ? AND scope = ?",
             (tenant, place.key, place.label, place.scope),
@@ -198,28 +211,20 @@ def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str,
     return {row["id"]: read_node(row) for row in rows}
 
 
-def _asserted_nodes(db: sqlite3.Connection, tenant: str, source: str) -> dict[str, Node]:
-    rows = db.execute(
-        f"""SELECT {_NODE} FROM node WHERE id IN (
-        SELECT fact FROM asserted WHERE asserted.tenant = ? AND asserted.source = ?)""",
-        (tenant, source),
-    )
+def _asserted_nodes(db: sqlite3.Connection, tenant: str, sources: Collection[str]) -> dict[str, Node]:
+    rows = db.execute(f"SELECT {_NODE} FROM node WHERE id IN {_ASSERTED}", (tenant, as_json(sources)))
     return {row["id"]: read_node(row) for row in rows}
 
 
 def _edges(
-    db: sqlite3.Connection, tenant: str, facts: Facts, nodes: NodeDecision, wanted: Collection[str]
+    db: sqlite3.Connection, tenant: str, run: Run, nodes: NodeDecision, wanted: Collection[str]
 ) -> dict[str, Edge]:
     """What `decide_edges` needs to know."""
     found = db.execute(
         f"SELECT {_EDGE} FROM edge WHERE id IN (SELECT value FROM json_each(?))", (as_json(wanted),)
     ).fetchall()
-    if facts.complete:
-        found += db.execute(
-            f"""SELECT {_EDGE} FROM edge WHERE id IN (
-            SELECT fact FROM asserted WHERE asserted.tenant = ? AND asserted.source = ?)""",
-            (tenant, facts.source),
-        ).fetchall()
+    asserted = (tenant, as_json(run.complete))
+    found += db.execute(f"SELECT {_EDGE} FROM edge WHERE id IN {_ASSERTED}", asserted).fetchall()
     for node in nodes.closed:
         found += db.execute(f"SELECT {_EDGE} FROM edge WHERE source = ? OR target = ?", (node.id, node.id)).fetchall()
     return {edge.id: edge for edge in map(read_edge, found)}

@@ -13,11 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from graphrag import sqlite_reads as reads
 from graphrag.errors import GraphError, GraphMisconfigured, GraphUnavailable
+from graphrag.leases import leased
 from graphrag.model import (
     NOW,
     Direction,
@@ -36,7 +38,7 @@ from graphrag.model import (
     View,
     WriteReport,
 )
-from graphrag.sqlite_facts import read_history, rewrite_facts, write_facts
+from graphrag.sqlite_facts import confirm_facts, read_history, rewrite_facts, write_facts
 from graphrag.sqlite_layout import lay_out
 from graphrag.sqlite_vectors import VectorCache
 from graphrag.store import Exploration, Found, Vector
@@ -69,8 +71,20 @@ class SqliteStore:
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
 
-    async def write(self, tenant: str, facts: Facts) -> WriteReport:
-        return await self._write(lambda db: write_facts(db, tenant, facts))
+    async def write(self, tenant: str, *parts: Facts) -> WriteReport:
+        return await self._write(lambda db: write_facts(db, tenant, parts))
+
+    async def confirm(self, tenant: str, sources: Collection[str], seen_at: datetime) -> int:
+        return await self._write(lambda db: confirm_facts(db, tenant, sources, seen_at))
+
+    async def lease(self, name: str, holder: str, now: datetime, until: datetime) -> str:
+        def work(db: sqlite3.Connection) -> str:
+            row = db.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()
+            lease = leased(row and row["value"], holder, now, until)
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, lease.packed()))
+            return lease.holder
+
+        return await self._write(work)
 
     async def rewrite(self, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]) -> None:
         await self._write(lambda db: rewrite_facts(db, tenant, ids, decide))

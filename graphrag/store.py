@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from graphrag.model import (
@@ -83,8 +84,19 @@ class GraphStore(Protocol):
 
     async def close(self) -> None: ...
 
-    async def write(self, tenant: str, facts: Facts) -> WriteReport:
-        """Write one run of one source, whole or not at all. Seeing a current fact again raises its confirmations."""
+    async def write(self, tenant: str, *parts: Facts) -> WriteReport:
+        """Write what one run saw of one source or of several, whole or not at all. Seeing a current fact again raises
+        its confirmations. Raises ValueError for parts of different times or scopes."""
+        ...
+
+    async def confirm(self, tenant: str, sources: Collection[str], seen_at: datetime) -> int:
+        """See again, in the world, every current fact that one of the sources asserts: what `write` would do with
+        what these sources said last. A fact seen at `seen_at` already is not counted again. Returns how many were."""
+        ...
+
+    async def lease(self, name: str, holder: str, now: datetime, until: datetime) -> str:
+        """Take the lease of this name, or keep it for longer; with `until` not after `now`, give it up. Returns who
+        has it: `holder`, or another whose time is not over. Of two who ask at once only one gets it."""
         ...
 
     async def rewrite(self, tenant: str, ids: Collection[str], decide: Callable[[History], Rewrite]) -> None:

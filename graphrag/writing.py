@@ -1,4 +1,4 @@
-"""What one run of one source changes in the graph: decided here without I/O, carried out by each store.
+"""What one run of discovery changes in the graph: decided here without I/O, carried out by each store.
 
 A store loads what it knows about the facts' names, asks `decide_nodes`, loads the edges that `edge_ids` names, asks
 `decide_edges`, and writes both decisions in one transaction.
@@ -6,7 +6,7 @@ A store loads what it knows about the facts' names, asks `decide_nodes`, loads t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
@@ -28,6 +28,7 @@ from graphrag.model import (
     Properties,
     PropertyValue,
     Ref,
+    WriteReport,
     edge_id,
     node_id,
 )
@@ -51,7 +52,8 @@ _KINDS = frozenset(EntityKind)
 @dataclass(frozen=True, slots=True)
 class NodeDecision:
     """`owners` maps every name that can be an edge's end in this run to the node id that holds it; `concepts` are
-    those among them that may not co-occur."""
+    those among them that may not co-occur; `told` are the ids of those put that are new or are told of otherwise than
+    before."""
 
     put: tuple[Node, ...]
     closed: tuple[Node, ...]
@@ -60,6 +62,7 @@ class NodeDecision:
     concepts: frozenset[str]
     added: int
     confirmed: int
+    told: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,17 @@ class EdgeDecision:
     confirmed: int
 
 
+def write_report(nodes: NodeDecision, edges: EdgeDecision) -> WriteReport:
+    return WriteReport(
+        added=nodes.added + edges.added,
+        confirmed=nodes.confirmed + edges.confirmed,
+        closed=len(nodes.closed) + len(edges.closed),
+        dangling=edges.dangling,
+        denied=edges.denied,
+        told=nodes.told,
+    )
+
+
 def storable(text: str) -> str:
     """`text` with what not every database can keep (lone surrogates, NUL) replaced."""
     if text.isascii() and "\x00" not in text:
@@ -79,22 +93,38 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
-def fact_keys(facts: Facts) -> set[NameKey]:
+class Run:
+    """The facts of several sources that are written together. They were seen in one run of discovery, so they have one
+    time and one scope; a fact that several of them tell is confirmed once."""
+
+    def __init__(self, parts: Sequence[Facts]) -> None:
+        """Raises ValueError for parts of different times or scopes."""
+        if len({(part.scope, part.seen_at) for part in parts}) > 1:
+            raise ValueError("What is written together was seen at one time and in one scope.")
+        self.scope = parts[0].scope
+        self.seen_at = _utc(parts[0].seen_at)
+        self.nodes = [(part.source, fact) for part in parts for fact in part.nodes]
+        self.edges = [(part.source, fact) for part in parts for fact in part.edges]
+        self.complete = frozenset(part.source for part in parts if part.complete)
+        """The sources that said all they have to say."""
+
+
+def fact_keys(run: Run) -> set[NameKey]:
     """Every name that the facts use, so that a store can look up who holds it."""
-    keys = {NameKey(facts.scope, fact.label, key) for fact in facts.nodes for key in _keys_of(fact)}
-    return keys | {key for fact in facts.edges for ref in (fact.source, fact.target) for key in _end_keys(facts, ref)}
+    keys = {NameKey(run.scope, fact.label, key) for _, fact in run.nodes for key in _keys_of(fact)}
+    return keys | {key for _, fact in run.edges for ref in (fact.source, fact.target) for key in _end_keys(run, ref)}
 
 
-def nodes_to_load(facts: Facts, owners: Mapping[NameKey, str]) -> set[str]:
+def nodes_to_load(run: Run, owners: Mapping[NameKey, str]) -> set[str]:
     """Of the holders of `fact_keys`, those that `decide_nodes` has to see whole: what the run says something about,
     and what may be a concept. An end of an edge is needed by its id alone."""
-    places = {NameKey(facts.scope, fact.label, key) for fact in facts.nodes for key in _keys_of(fact)}
+    places = {NameKey(run.scope, fact.label, key) for _, fact in run.nodes for key in _keys_of(fact)}
     places |= {
         place
-        for fact in facts.edges
+        for _, fact in run.edges
         if fact.type is EdgeType.CO_OCCURS
         for ref in (fact.source, fact.target)
-        for place in _end_keys(facts, ref)
+        for place in _end_keys(run, ref)
     }
     return {owners[place] for place in places if place in owners}
 
@@ -105,61 +135,70 @@ def node_keys(node: Node) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def decide_nodes(tenant: str, facts: Facts, owners: Mapping[NameKey, str], nodes: Mapping[str, Node]) -> NodeDecision:
-    """`owners`: who holds each of `fact_keys`. `nodes`: those of `nodes_to_load`, and for a complete run also every
-    current node that the source asserted."""
-    run = _NodeRun(tenant, facts, dict(owners), dict(nodes))
-    for fact in facts.nodes:
-        run.see(fact)
-    closed, shared = _unseen(facts, nodes.values(), run.seen)
+def decide_nodes(tenant: str, run: Run, owners: Mapping[NameKey, str], nodes: Mapping[str, Node]) -> NodeDecision:
+    """`owners`: who holds each of `fact_keys`. `nodes`: those of `nodes_to_load`, and every current node that one of
+    the complete sources asserted."""
+    work = _NodeRun(tenant, run, dict(owners), dict(nodes))
+    for source, fact in run.nodes:
+        work.see(source, fact)
+    put = {id: work.nodes[id] for id in work.seen}
+    closed, shared = _unseen(run, {**nodes, **put}, work.seen)
     gone = {node.id for node in closed}
+    put |= {node.id: node for node in shared}
     return NodeDecision(
-        put=tuple(run.nodes[id] for id in run.seen)
-        + tuple(replace(node, life=_without(node.life, facts.source)) for node in shared),
-        closed=tuple(replace(node, life=ended(node.life, facts.seen_at)) for node in closed),
-        claimed=run.claimed,
-        owners={key: id for key, id in run.owners.items() if id not in gone},
-        concepts=frozenset(id for id, node in run.nodes.items() if node.properties.get("kind") == EntityKind.CONCEPT),
-        added=run.added,
-        confirmed=len(run.seen) - run.added,
+        put=tuple(put.values()),
+        closed=tuple(replace(node, life=ended(node.life, run.seen_at)) for node in closed),
+        claimed=work.claimed,
+        owners={key: id for key, id in work.owners.items() if id not in gone},
+        concepts=frozenset(id for id, node in work.nodes.items() if node.properties.get("kind") == EntityKind.CONCEPT),
+        added=work.added,
+        confirmed=len(work.seen) - work.added,
+        told=tuple(id for id, node in put.items() if id not in nodes or _told(node) != _told(nodes[id])),
     )
 
 
-def edge_ids(facts: Facts, nodes: NodeDecision) -> dict[str, tuple[EdgeType, str, str]]:
+def _told(node: Node) -> str:
+    """What a vector is made from."""
+    return node.summary or node.name
+
+
+def edge_ids(run: Run, nodes: NodeDecision) -> dict[str, tuple[EdgeType, str, str]]:
     """The edges that the facts speak of, where both ends are known, with type, source and target."""
-    found = ((fact, _resolve(facts, fact, nodes.owners)) for fact in facts.edges)
-    return {_edge_id(facts, fact, ends): (fact.type, *ends) for fact, ends in found if ends}
+    found = ((fact, _resolve(run, fact, nodes.owners)) for _, fact in run.edges)
+    return {_edge_id(run, fact, ends): (fact.type, *ends) for fact, ends in found if ends}
 
 
 def decide_edges(
-    tenant: str, facts: Facts, nodes: NodeDecision, edges: Mapping[str, Edge], denied: Container[str] = ()
+    tenant: str, run: Run, nodes: NodeDecision, edges: Mapping[str, Edge], denied: Container[str] = ()
 ) -> EdgeDecision:
-    """`edges`: the current ones among `edge_ids`, those that touch a node that closes, and for a complete run every
-    current edge that the source asserted. An edge ends with either of its ends. `denied`: those among `edge_ids` that
-    a correction keeps out."""
-    seen: dict[str, Edge] = {}
+    """`edges`: the current ones among `edge_ids`, those that touch a node that closes, and every current edge that one
+    of the complete sources asserted. An edge ends with either of its ends. `denied`: those among `edge_ids` that a
+    correction keeps out."""
+    put: dict[str, Edge] = {}
+    seen: dict[str, set[str]] = {}
     dangling: dict[str, None] = {}
     kept_out: dict[str, None] = {}
-    for fact in facts.edges:
+    for source, fact in run.edges:
         check_edge(fact)
-        ends = _resolve(facts, fact, nodes.owners)
+        ends = _resolve(run, fact, nodes.owners)
         sentence = f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
         if ends is None or ends[0] == ends[1]:
             dangling[sentence if ends is None else f"{sentence} (itself)"] = None
         elif fact.type is EdgeType.CO_OCCURS and not nodes.concepts.isdisjoint(ends):
             raise ValueError(f"Only named things co-occur, and one of {fact.source.name}, {fact.target.name} is none.")
-        elif (id := _edge_id(facts, fact, ends)) in denied:
+        elif (id := _edge_id(run, fact, ends)) in denied:
             kept_out[sentence] = None
         else:
-            seen[id] = _seen_edge(tenant, facts, fact, ends, seen.get(id), edges.get(id))
+            put[id] = _seen_edge(tenant, run, source, fact, ends, put.get(id), edges.get(id))
+            seen.setdefault(id, set()).add(source)
     gone = {node.id for node in nodes.closed}
-    closed, shared = _unseen(facts, edges.values(), seen)
+    closed, shared = _unseen(run, {**edges, **put}, seen)
     closed += [edge for edge in edges.values() if edge.source in gone or edge.target in gone]
     ended_edges = {edge.id: edge for edge in closed}
+    put |= {edge.id: edge for edge in shared if edge.id not in ended_edges}
     return EdgeDecision(
-        put=tuple(seen.values())
-        + tuple(replace(edge, life=_without(edge.life, facts.source)) for edge in shared if edge.id not in ended_edges),
-        closed=tuple(replace(edge, life=ended(edge.life, facts.seen_at)) for edge in ended_edges.values()),
+        put=tuple(put.values()),
+        closed=tuple(replace(edge, life=ended(edge.life, run.seen_at)) for edge in ended_edges.values()),
         dangling=tuple(dangling),
         denied=tuple(kept_out),
         added=sum(id not in edges for id in seen),
@@ -170,23 +209,23 @@ def decide_edges(
 @dataclass(slots=True)
 class _NodeRun:
     tenant: str
-    facts: Facts
+    run: Run
     owners: dict[NameKey, str]
     nodes: dict[str, Node]
-    seen: dict[str, None] = field(default_factory=dict[str, None])
+    seen: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     claimed: dict[NameKey, str] = field(default_factory=dict[NameKey, str])
     added: int = 0
     shared: frozenset[str] = frozenset()
     named: frozenset[tuple[Label, str]] = frozenset()
 
     def __post_init__(self) -> None:
-        self.shared = _shared_identifiers(self.facts)
-        self.named = frozenset((fact.label, _key(fact.name)) for fact in self.facts.nodes)
+        self.shared = _shared_identifiers(self.run)
+        self.named = frozenset((fact.label, _key(fact.name)) for _, fact in self.run.nodes)
 
-    def see(self, fact: NodeFact) -> None:
+    def see(self, source: str, fact: NodeFact) -> None:
         _check_node(fact)
         key = _key(fact.name)
-        id = self._find(fact, key) or node_id(self.tenant, fact.label, key, self.facts.scope)
+        id = self._find(fact, key) or node_id(self.tenant, fact.label, key, self.run.scope)
         known = self.nodes.get(id)
         spoken = [name for name in (fact.name, *fact.aliases) if self._claim(fact.label, _key(name), id)]
         told = tuple(text for text in fact.identifiers if self._claim(fact.label, identifier_key(text), id))
@@ -197,25 +236,25 @@ class _NodeRun:
                 tenant=self.tenant,
                 label=fact.label,
                 name=storable(fact.name.strip()),
-                life=_begun(self.facts, fact.confidence),
+                life=_begun(self.run, source, fact.confidence),
                 summary=storable(fact.summary),
                 aliases=_spellings(spoken, without=key),
                 properties=_checked(fact.properties),
-                scope=self.facts.scope,
+                scope=self.run.scope,
                 identifiers=tuple(map(storable, told)),
                 chunks=tuple(dict.fromkeys(fact.chunks)),
             )
         else:
             self.nodes[id] = replace(
                 known,
-                life=_seen_again(known.life, self.facts, fact.confidence, count=id not in self.seen),
+                life=_seen_again(known.life, self.run, source, fact.confidence, count=id not in self.seen),
                 summary=storable(fact.summary) or known.summary,
                 aliases=known.aliases + _spellings(spoken),
                 properties={**known.properties, **_checked(fact.properties)},
                 identifiers=known.identifiers + tuple(map(storable, told)),
                 chunks=tuple(dict.fromkeys((*known.chunks, *fact.chunks))),
             )
-        self.seen[id] = None
+        self.seen.setdefault(id, set()).add(source)
 
     def _find(self, fact: NodeFact, key: str) -> str | None:
         """The node that holds the fact's name; else the one node that its identifiers agree on; else its aliases."""
@@ -234,22 +273,22 @@ class _NodeRun:
         return any((node.label, key) in self.named for key in node_keys(node))
 
     def _holders(self, label: Label, keys: Iterable[str]) -> set[str]:
-        places = (NameKey(self.facts.scope, label, key) for key in keys if key not in self.shared)
+        places = (NameKey(self.run.scope, label, key) for key in keys if key not in self.shared)
         return {self.owners[place] for place in places if place in self.owners}
 
     def _claim(self, label: Label, key: str, id: str) -> bool:
         """Take a free name. A name that another node holds stays there: similar things never merge by themselves."""
-        place = NameKey(self.facts.scope, label, key)
+        place = NameKey(self.run.scope, label, key)
         if not key or key in self.shared or place in self.owners:
             return False
         self.owners[place] = self.claimed[place] = id
         return True
 
 
-def _shared_identifiers(facts: Facts) -> frozenset[str]:
+def _shared_identifiers(run: Run) -> frozenset[str]:
     """The keys of identifiers that one run gives to entities of several names: they identify none of them."""
     names: dict[str, set[str]] = {}
-    for fact in facts.nodes:
+    for _, fact in run.nodes:
         for text in fact.identifiers:
             names.setdefault(identifier_key(text), set()).add(_key(fact.name))
     return frozenset(key for key, named in names.items() if len(named) > 1)
@@ -264,21 +303,21 @@ def _keys_of(fact: NodeFact) -> list[str]:
     return [*names, *map(identifier_key, fact.identifiers)]
 
 
-def _end_keys(facts: Facts, ref: Ref) -> list[NameKey]:
+def _end_keys(run: Run, ref: Ref) -> list[NameKey]:
     """Where an edge's end is looked up: in the facts' own scope, then in the world."""
     key = _key(ref.name)
     if not key:
         raise ValueError(f"A {ref.label} needs a name.")
-    here = NameKey(facts.scope, ref.label, key)
-    return [here] if facts.scope == WORLD else [here, NameKey(WORLD, ref.label, key)]
+    here = NameKey(run.scope, ref.label, key)
+    return [here] if run.scope == WORLD else [here, NameKey(WORLD, ref.label, key)]
 
 
 def _spellings(names: Iterable[str], without: str = "") -> tuple[str, ...]:
     return tuple(storable(name.strip()) for name in names if _key(name) != without)
 
 
-def _resolve(facts: Facts, fact: EdgeFact, owners: Mapping[NameKey, str]) -> tuple[str, str] | None:
-    source, target = _holder(facts, fact.source, owners), _holder(facts, fact.target, owners)
+def _resolve(run: Run, fact: EdgeFact, owners: Mapping[NameKey, str]) -> tuple[str, str] | None:
+    source, target = _holder(run, fact.source, owners), _holder(run, fact.target, owners)
     if source is None or target is None:
         return None
     if fact.type in SYMMETRIC and target < source:
@@ -286,20 +325,21 @@ def _resolve(facts: Facts, fact: EdgeFact, owners: Mapping[NameKey, str]) -> tup
     return source, target
 
 
-def _holder(facts: Facts, ref: Ref, owners: Mapping[NameKey, str]) -> str | None:
-    for place in _end_keys(facts, ref):
+def _holder(run: Run, ref: Ref, owners: Mapping[NameKey, str]) -> str | None:
+    for place in _end_keys(run, ref):
         if place in owners:
             return owners[place]
     return None
 
 
-def _edge_id(facts: Facts, fact: EdgeFact, ends: tuple[str, str]) -> str:
-    return edge_id(fact.type, *ends, storable(fact.verb.strip()), facts.scope)
+def _edge_id(run: Run, fact: EdgeFact, ends: tuple[str, str]) -> str:
+    return edge_id(fact.type, *ends, storable(fact.verb.strip()), run.scope)
 
 
 def _seen_edge(
     tenant: str,
-    facts: Facts,
+    run: Run,
+    source: str,
     fact: EdgeFact,
     ends: tuple[str, str],
     earlier_in_run: Edge | None,
@@ -312,16 +352,16 @@ def _seen_edge(
             type=fact.type,
             source=ends[0],
             target=ends[1],
-            life=_begun(facts, fact.confidence),
+            life=_begun(run, source, fact.confidence),
             summary=storable(fact.summary),
             properties=_checked(fact.properties),
             verb=storable(fact.verb.strip()),
-            scope=facts.scope,
+            scope=run.scope,
             chunks=tuple(dict.fromkeys(fact.chunks)),
         )
     return replace(
         current,
-        life=_seen_again(current.life, facts, fact.confidence, count=earlier_in_run is None),
+        life=_seen_again(current.life, run, source, fact.confidence, count=earlier_in_run is None),
         summary=storable(fact.summary) or current.summary,
         properties={**current.properties, **_checked(fact.properties)},
         chunks=tuple(dict.fromkeys((*current.chunks, *fact.chunks))),
@@ -331,18 +371,21 @@ def _seen_edge(
 _Known = TypeVar("_Known", Node, Edge)
 
 
-def _unseen(facts: Facts, known: Iterable[_Known], seen: Container[str]) -> tuple[list[_Known], list[_Known]]:
-    """What a complete run no longer sees: the facts that the source alone stood for, and those that others stand for
-    too."""
-    if not facts.complete:
-        return [], []
-    dropped = [
-        fact
-        for fact in known
-        if fact.id not in seen and fact.scope == facts.scope and facts.source in fact.life.sources
-    ]
-    alone = [fact for fact in dropped if fact.life.sources == (facts.source,)]
-    return alone, [fact for fact in dropped if fact.life.sources != (facts.source,)]
+def _unseen(run: Run, facts: Mapping[str, _Known], seen: Mapping[str, set[str]]) -> tuple[list[_Known], list[_Known]]:
+    """What complete sources no longer see: the facts that nobody else stands for, and those that others do, without
+    them."""
+    alone: list[_Known] = []
+    shared: list[_Known] = []
+    for id, fact in facts.items():
+        sources = fact.life.sources
+        left = tuple(each for each in sources if each not in run.complete or each in seen.get(id, ()))
+        if len(left) == len(sources) or fact.scope != run.scope:
+            continue
+        if left:
+            shared.append(replace(fact, life=replace(fact.life, sources=left)))
+        else:
+            alone.append(fact)
+    return alone, shared
 
 
 def _check_node(fact: NodeFact) -> None:
@@ -364,26 +407,20 @@ def check_edge(fact: EdgeFact) -> None:
         raise ValueError("A RELATION needs a verb, and no other type has one.")
 
 
-def _begun(facts: Facts, confidence: float) -> Life:
-    moment = _utc(facts.seen_at)
-    return Life(
-        valid_from=moment, first_seen=moment, last_seen=moment, sources=(facts.source,), confidence=float(confidence)
-    )
+def _begun(run: Run, source: str, confidence: float) -> Life:
+    moment = run.seen_at
+    return Life(valid_from=moment, first_seen=moment, last_seen=moment, sources=(source,), confidence=float(confidence))
 
 
-def _seen_again(life: Life, facts: Facts, confidence: float, *, count: bool) -> Life:
-    """Confirmations count runs: a fact named twice in one run counts once. The surest source sets the confidence."""
+def _seen_again(life: Life, run: Run, source: str, confidence: float, *, count: bool) -> Life:
+    """Confirmations count runs: a fact told twice in one run counts once. The surest source sets the confidence."""
     return replace(
         life,
-        last_seen=max(life.last_seen, _utc(facts.seen_at)),
+        last_seen=max(life.last_seen, run.seen_at),
         confirmations=life.confirmations + count,
-        sources=tuple(dict.fromkeys((*life.sources, facts.source))),
+        sources=tuple(dict.fromkeys((*life.sources, source))),
         confidence=max(life.confidence, float(confidence)),
     )
-
-
-def _without(life: Life, source: str) -> Life:
-    return replace(life, sources=tuple(other for other in life.sources if other != source))
 
 
 def ended(life: Life, seen_at: datetime) -> Life:

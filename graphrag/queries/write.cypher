@@ -14,8 +14,8 @@ UNWIND $ids AS id
 MATCH (n:__Node__ {id: id}) WHERE n.tenant = $tenant
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels
 
-// name: nodes_of_source
-MATCH (n:__Entity__ {tenant: $tenant}) WHERE $source IN n.sources
+// name: nodes_of_sources
+MATCH (n:__Entity__ {tenant: $tenant}) WHERE any(source IN n.sources WHERE source IN $sources)
 RETURN n {.*, embedding: null} AS node, labels(n) AS labels
 
 // name: edges_known
@@ -23,9 +23,21 @@ UNWIND $rows AS row
 MATCH (a:__Node__ {id: row.source})-[r:__TYPE__ {id: row.id}]->(b:__Node__ {id: row.target})
 RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
 
-// name: edges_of_source
-MATCH (a:__Entity__ {tenant: $tenant})-[r]->(b) WHERE $source IN r.sources
+// name: edges_of_sources
+MATCH (a:__Entity__ {tenant: $tenant})-[r]->(b) WHERE any(source IN r.sources WHERE source IN $sources)
 RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
+
+// name: confirm_nodes
+MATCH (n:__Entity__ {tenant: $tenant})
+WHERE n.scope = $scope AND n.last_seen < $seen_at AND any(source IN n.sources WHERE source IN $sources)
+SET n.confirmations = n.confirmations + 1, n.last_seen = $seen_at
+RETURN count(n) AS count
+
+// name: confirm_edges
+MATCH (:__Entity__ {tenant: $tenant})-[r]->()
+WHERE r.scope = $scope AND r.last_seen < $seen_at AND any(source IN r.sources WHERE source IN $sources)
+SET r.confirmations = r.confirmations + 1, r.last_seen = $seen_at
+RETURN count(r) AS count
 
 // name: edges_of_nodes
 UNWIND $ids AS id
@@ -121,3 +133,7 @@ REMOVE n.embedding
 
 // name: put_meta
 MERGE (m:__Meta__ {key: $key}) SET m.value = $value
+
+// name: lease
+MERGE (m:__Meta__ {key: $key}) SET m.asked = $holder
+RETURN m.value AS value

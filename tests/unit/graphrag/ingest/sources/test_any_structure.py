@@ -21,7 +21,7 @@ from graphrag.ingest.sources.kubernetes import read_manifests
 from graphrag.ingest.sources.prometheus_rules import read_rules
 from graphrag.ingest.sources.service_graph import read_service_graph
 from graphrag.model import Facts
-from graphrag.writing import decide_edges, decide_nodes, fact_keys
+from graphrag.writing import Run, decide_edges, decide_nodes, fact_keys
 
 PATH = "compose.yaml"
 NAMES = {"till": "till", "books": "books"}
@@ -83,9 +83,10 @@ READERS = OF_YAML | OF_JSON | OF_TEXT
 
 def check_writable(found: Found) -> None:
     facts = Facts("test", datetime(2026, 1, 1, tzinfo=UTC), tuple(found.nodes), tuple(found.edges))
-    fact_keys(facts)
-    nodes = decide_nodes("tenant", facts, {}, {})
-    for line in decide_edges("tenant", facts, nodes, {}).dangling:
+    run = Run([facts])
+    fact_keys(run)
+    nodes = decide_nodes("tenant", run, {}, {})
+    for line in decide_edges("tenant", run, nodes, {}).dangling:
         assert not line.endswith("(itself)")
     for path, reason in found.failures:
         assert path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_a_page_keeps_its_outline_text_and_steps() -> None:
 <table><tr><th>a</th><td>b</td></tr></table>
 <!-- <p>hidden</p> -->
 </body></html>""")
-    assert found == Page(
+    assert replace(found, body="") == Page(
         title="The till is slow",
         headings=["Steps"],
         steps=["Stop it.", "Start it."],
