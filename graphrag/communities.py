@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,9 +37,13 @@ WEIGHTS: Mapping[EdgeType, float] = {
     EdgeType.RELEVANT_TO: 1.0,
     EdgeType.RELATION: 1.0,
     EdgeType.CO_OCCURS: 0.5,  # times the edge's own weight, which is 1.0 to begin with
-    EdgeType.MENTIONS: 0.25,  # named in passing
 }
 """How strongly an edge of each type holds its ends together. IN_COMMUNITY is not among them: it is the outcome."""
+_NAMED_IN_PASSING = 0.25
+"""How strongly a page holds what one of its chunks mentions. Chunks themselves are members of nothing: they are where
+their page is, and there are many times as many of them."""
+_PAGES = frozenset({Label.RUNBOOK, Label.DOC, Label.INCIDENT})
+_MEMBERS = frozenset(Label) - {Label.CHUNK, Label.COMMUNITY}
 
 MAX_SUMMARY = 2_000
 """Characters of a template's summary."""
@@ -50,7 +54,7 @@ _BATCH = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a summary is made from, the most telling first: the members by criticality (chunks last); the teams that
+    """What a summary is made from, the most telling first: the members by criticality; the teams that
     own them; what at least two of them depend on; the incidents that affected them, the latest first."""
 
     members: tuple[Node, ...]
@@ -64,16 +68,18 @@ Summarise = Callable[[Outline], str | Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class CommunityReport:
-    """How many communities there are, on how many levels, and the names of those summarised anew."""
+    """How many communities there are, on how many levels, the names of those summarised anew, and the ids of the nodes
+    that are told of otherwise than before."""
 
     communities: int
     changed: tuple[str, ...]
     levels: int
+    told: tuple[str, ...] = ()
 
 
 def template(outline: Outline) -> str:
     """A summary without a model, of at most `MAX_SUMMARY` characters."""
-    names = [node.name for node in outline.members if node.label is not Label.CHUNK]
+    names = [node.name for node in outline.members]
     lists = (
         (f"{_count(len(names), 'member')}, the most critical first" if len(names) > 1 else "Only member", names),
         ("Owned by", outline.owners),
@@ -81,7 +87,7 @@ def template(outline: Outline) -> str:
         ("Past incidents", outline.incidents),
     )
     text = " ".join(f"{what}: {_listed(which)}." for what, which in lists if which)
-    return _cut(text or f"{_count(len(outline.members), 'passage')} of text.", MAX_SUMMARY)
+    return _cut(text, MAX_SUMMARY)
 
 
 async def refresh(store: GraphStore, tenant: str, now: datetime, summarise: Summarise = template) -> CommunityReport:
@@ -95,20 +101,20 @@ async def refresh(store: GraphStore, tenant: str, now: datetime, summarise: Summ
     for id in plan.changed:
         made = summarise(plan.outlines[id])
         summaries[id] = (made if isinstance(made, str) else await made) or template(plan.outlines[id])
+    told: tuple[str, ...] = ()
     if not plan.kept:
-        await store.write(tenant, await asyncio.to_thread(_facts, world, plan, summaries, now))
+        told = (await store.write(tenant, await asyncio.to_thread(_facts, world, plan, summaries, now))).told
     elif plan.moved:
         await store.annotate(tenant, plan.moved)
     if plan.digest != seen:
         await store.put_meta(key, plan.digest)
     levels = {each.level for each in plan.clusters.values()}
-    return CommunityReport(len(plan.clusters), plan.changed, len(levels))
+    return CommunityReport(len(plan.clusters), plan.changed, len(levels), told)
 
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """`nodes` are what takes part: all but communities and chunks that mention nothing. `communities` are the current
-    ones by node id."""
+    """`nodes` are what takes part: all but communities and chunks. `communities` are the current ones by node id."""
 
     nodes: dict[str, Node]
     communities: dict[str, Node]
@@ -131,7 +137,7 @@ class _Plan:
 
 
 async def _read(store: GraphStore, tenant: str) -> _World:
-    nodes = {node.id: node for node in await store.all_nodes(tenant)}
+    nodes = {node.id: node for node in await store.all_nodes(tenant, _MEMBERS)}
     pairs = {type: await store.pairs(tenant, type) for type in EdgeType if type is not EdgeType.CO_OCCURS}
     weighed = await store.pairs(tenant, EdgeType.CO_OCCURS)
     sources = sorted({source for source, _ in weighed})
@@ -140,22 +146,19 @@ async def _read(store: GraphStore, tenant: str) -> _World:
         batch = sources[start : start + _BATCH]
         for edge in await store.edges(tenant, batch, [EdgeType.CO_OCCURS], Direction.OUT, len(weighed)):
             co_occurs[edge.source, edge.target] = _number(edge.properties.get("weight", 1.0))
-    mentioning = {source for source, _ in pairs[EdgeType.MENTIONS]}
+    communities = await store.all_nodes(tenant, [Label.COMMUNITY])
     return _World(
-        {id: node for id, node in nodes.items() if _takes_part(node, mentioning)},
-        {id: node for id, node in nodes.items() if node.label is Label.COMMUNITY and SOURCE in node.life.sources},
+        nodes,
+        {node.id: node for node in communities if SOURCE in node.life.sources},
         pairs,
         [(a, b, weight) for (a, b), weight in co_occurs.items()],
     )
 
 
-def _takes_part(node: Node, mentioning: Collection[str]) -> bool:
-    return node.label is not Label.COMMUNITY and (node.label is not Label.CHUNK or node.id in mentioning)
-
-
 def _plan(world: _World, seen: bytes | None) -> _Plan:
     earlier = _earlier(world)
-    ids, edges = sorted(world.nodes), sorted(_weighted(world))
+    edges = sorted(_weighted(world))
+    ids = _taking_part(world, edges)
     digest = _digest([LARGEST, SEED, ids, edges])
     covered = sorted(id for each in earlier.values() if each.level == 0 for id in each.members)
     same = seen == digest and covered == ids
@@ -188,6 +191,12 @@ def _plan(world: _World, seen: bytes | None) -> _Plan:
             if node.name in clusters and not properties[node.name].items() <= node.properties.items()
         },
     )
+
+
+def _taking_part(world: _World, edges: Iterable[WeightedEdge]) -> list[str]:
+    """What hangs together with something, and every service: one that nothing is known of has to be found too."""
+    services = {id for id, node in world.nodes.items() if node.label is Label.SERVICE}
+    return sorted(services.union(*((a, b) for a, b, _ in edges)))
 
 
 def _shape(clusters: Mapping[str, Cluster]) -> dict[str, tuple[tuple[str, ...], str | None]]:
@@ -224,6 +233,13 @@ def _weighted(world: _World) -> Iterator[WeightedEdge]:
     for a, b, weight in world.co_occurs:
         if a in world.nodes and b in world.nodes:
             yield a, b, WEIGHTS[EdgeType.CO_OCCURS] * weight
+    mentioned: defaultdict[str, list[str]] = defaultdict(list)
+    for chunk, id in world.pairs[EdgeType.MENTIONS]:
+        if id in world.nodes:
+            mentioned[chunk].append(id)
+    for ids in mentioned.values():
+        pages = [id for id in ids if world.nodes[id].label in _PAGES]
+        yield from ((page, id, _NAMED_IN_PASSING) for page in pages for id in ids if id not in pages)
 
 
 def _outlines(world: _World, clusters: Iterable[Cluster]) -> Iterator[Outline]:
@@ -261,8 +277,8 @@ def _latest(incidents: Iterable[Node]) -> list[Node]:
     return sorted(by_name, key=lambda node: str(node.properties.get("started_at", "")), reverse=True)
 
 
-def _by_criticality(node: Node) -> tuple[bool, float, str, str]:
-    return node.label is Label.CHUNK, -_criticality(node), node.name, node.id
+def _by_criticality(node: Node) -> tuple[float, str, str]:
+    return -_criticality(node), node.name, node.id
 
 
 def _criticality(node: Node) -> float:

@@ -6,7 +6,7 @@ A service is as critical as the services whose DEPENDS_ON chains reach it are ma
     x = n(1) + n(2)/2 + n(3)/4 + n(4)/8 + n(5)/16        score = x / (x + HALF)
 
 The score is in [0, 1) and no other service's number is in it, so it compares between services and over time. While too
-few dependencies are known, x is instead the number of edges of any type that touch the service.
+few dependencies are known, x is instead the number of edges that touch the service.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ FEWEST = 0.25
 DEPENDENTS = "dependents"
 CONNECTIVITY = "connectivity"
 
+_CONNECTING = frozenset(EdgeType) - {EdgeType.MENTIONS, EdgeType.IN_COMMUNITY}
+"""What makes a service well connected. To be written about, or to have neighbours, does not."""
 _BLOCK = 64
 _SPARSE = 24
 """A hop over less than this part of all edges is walked from where the walkers are, another is read off all edges."""
@@ -83,7 +85,7 @@ async def refresh(store: GraphStore, tenant: str) -> int:
 
 async def _degrees(store: GraphStore, tenant: str) -> Counter[str]:
     degrees: Counter[str] = Counter()
-    for type in EdgeType:
+    for type in _CONNECTING:
         for source, target in await store.pairs(tenant, type):
             degrees.update({source, target})
     return degrees

@@ -13,6 +13,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,13 +89,15 @@ def fit_weights(texts: Iterable[str]) -> Weights:
 
 def features(text: str) -> list[int]:
     """The bucket of each word and of each character n-gram inside it, its borders marked."""
-    found: list[int] = []
-    for word in name_words(text[:_MAX_CHARACTERS])[:_MAX_WORDS]:
-        found.append(_bucket(f"w:{word}"))
-        bordered = f"<{word}>"
-        for size in (3, 4, 5):
-            found += (_bucket(bordered[at : at + size]) for at in range(len(bordered) - size + 1))
-    return found
+    return [bucket for word in name_words(text[:_MAX_CHARACTERS])[:_MAX_WORDS] for bucket in _features_of(word)]
+
+
+@lru_cache(maxsize=20_000)
+def _features_of(word: str) -> tuple[int, ...]:
+    """Of the words of a corpus most come again and again."""
+    bordered = f"<{word}>"
+    grams = (bordered[at : at + size] for size in (3, 4, 5) for at in range(len(bordered) - size + 1))
+    return (_bucket(f"w:{word}"), *map(_bucket, grams))
 
 
 def _bucket(feature: str) -> int:
@@ -130,6 +133,10 @@ class Embedding:
         """One vector a text, for searching; some models tell the two apart. Raises as `embed` does."""
         model = await self._current()
         return await _asked(lambda: [model.get_query_embedding(text) for text in texts])
+
+    async def is_fitted(self) -> bool:
+        """Whether the corpus weights are there, or none are needed."""
+        return not self._fitted or await self._store.get_meta(_META_VERSION) is not None
 
     async def fit(self, texts: Sequence[str], *, refit: bool = False) -> bool:
         """Fit the corpus weights if there are none, or again when told. True when every vector must be made anew."""

@@ -162,6 +162,11 @@ def _told(node: Node) -> str:
     return node.summary or node.name
 
 
+def sentence(fact: EdgeFact) -> str:
+    """An edge as reports name it."""
+    return f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
+
+
 def edge_ids(run: Run, nodes: NodeDecision) -> dict[str, tuple[EdgeType, str, str]]:
     """The edges that the facts speak of, where both ends are known, with type, source and target."""
     found = ((fact, _resolve(run, fact, nodes.owners)) for _, fact in run.edges)
@@ -181,13 +186,13 @@ def decide_edges(
     for source, fact in run.edges:
         check_edge(fact)
         ends = _resolve(run, fact, nodes.owners)
-        sentence = f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
+        line = sentence(fact)
         if ends is None or ends[0] == ends[1]:
-            dangling[sentence if ends is None else f"{sentence} (itself)"] = None
+            dangling[line if ends is None else f"{line} (itself)"] = None
         elif fact.type is EdgeType.CO_OCCURS and not nodes.concepts.isdisjoint(ends):
             raise ValueError(f"Only named things co-occur, and one of {fact.source.name}, {fact.target.name} is none.")
         elif (id := _edge_id(run, fact, ends)) in denied:
-            kept_out[sentence] = None
+            kept_out[line] = None
         else:
             put[id] = _seen_edge(tenant, run, source, fact, ends, put.get(id), edges.get(id))
             seen.setdefault(id, set()).add(source)
@@ -247,7 +252,7 @@ class _NodeRun:
         else:
             self.nodes[id] = replace(
                 known,
-                life=_seen_again(known.life, self.run, source, fact.confidence, count=id not in self.seen),
+                life=_seen_again(known.life, self.run, source, fact.confidence),
                 summary=storable(fact.summary) or known.summary,
                 aliases=known.aliases + _spellings(spoken),
                 properties={**known.properties, **_checked(fact.properties)},
@@ -361,7 +366,7 @@ def _seen_edge(
         )
     return replace(
         current,
-        life=_seen_again(current.life, run, source, fact.confidence, count=earlier_in_run is None),
+        life=_seen_again(current.life, run, source, fact.confidence),
         summary=storable(fact.summary) or current.summary,
         properties={**current.properties, **_checked(fact.properties)},
         chunks=tuple(dict.fromkeys((*current.chunks, *fact.chunks))),
@@ -412,12 +417,13 @@ def _begun(run: Run, source: str, confidence: float) -> Life:
     return Life(valid_from=moment, first_seen=moment, last_seen=moment, sources=(source,), confidence=float(confidence))
 
 
-def _seen_again(life: Life, run: Run, source: str, confidence: float, *, count: bool) -> Life:
-    """Confirmations count runs: a fact told twice in one run counts once. The surest source sets the confidence."""
+def _seen_again(life: Life, run: Run, source: str, confidence: float) -> Life:
+    """Confirmations count runs, which are told by their time: a fact told twice in one run counts once. The surest
+    source sets the confidence."""
     return replace(
         life,
         last_seen=max(life.last_seen, run.seen_at),
-        confirmations=life.confirmations + count,
+        confirmations=life.confirmations + (life.last_seen < run.seen_at),
         sources=tuple(dict.fromkeys((*life.sources, source))),
         confidence=max(life.confidence, float(confidence)),
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from graphrag.ingest.page import FENCE, HEADING, plain
+from graphrag.ingest.sources.found import Found
+from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, Ref
 
 if TYPE_CHECKING:
     from llama_index.core.node_parser import SentenceSplitter
@@ -48,6 +50,29 @@ def passages_of(body: str) -> list[Passage]:
                 return passages
             passages.append(Passage(len(passages), headings, part))
     return passages
+
+
+def chunk_name(page: str, ordinal: int) -> str:
+    """What a passage of the page of this name is called in the graph."""
+    return f"{page}#{ordinal}"
+
+
+def chunk_facts(page: Ref, title: str, passages: Sequence[Passage]) -> Found:
+    """The passages as chunks of their page. Searches see a chunk by its summary: the headings above it and its text."""
+    found = Found()
+    for passage in passages:
+        above = " > ".join(dict.fromkeys((title, *passage.headings)))
+        properties: dict[str, PropertyValue] = {
+            "source": page.name,
+            "ordinal": passage.ordinal,
+            "text": passage.text,
+            "hash": passage.digest,
+        }
+        name = chunk_name(page.name, passage.ordinal)
+        summary = f"{above}: {plain(passage.text)}"
+        found.nodes.append(NodeFact(Label.CHUNK, name, summary, properties=properties))
+        found.edges.append(EdgeFact(EdgeType.MENTIONS, Ref(Label.CHUNK, name), page))
+    return found
 
 
 def _sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:

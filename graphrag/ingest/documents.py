@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from graphrag.identity import name_key, name_words
+from graphrag.ingest.chunk import Passage, passages_of
 from graphrag.ingest.folder import Failure, SourceFile
 from graphrag.ingest.page import Page, read_page
+from graphrag.ingest.sources.found import Found
+from graphrag.ingest.sources.html_pages import read_html
 from graphrag.ingest.summarise import document_summary, release_summary
-from graphrag.ingest.yaml_documents import BrokenYaml, as_text, as_texts
+from graphrag.ingest.yaml_documents import as_text, as_texts
 from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, Ref
 
 _MAX_STEPS = 900
@@ -47,81 +49,79 @@ _RUNBOOK_HEADING = re.compile(
 _POSTMORTEM_HEADING = re.compile(r"\b(root cause|timeline|impact|lessons learned|what went wrong)\b", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class Documents:
-    """What the pages say so far."""
-
-    nodes: list[NodeFact] = field(default_factory=list[NodeFact])
-    edges: list[EdgeFact] = field(default_factory=list[EdgeFact])
-    failures: list[Failure] = field(default_factory=list[Failure])
-
-
 @dataclass(frozen=True, slots=True)
-class _Read:
+class Document:
+    """A page as read, before it is known what it is called in the graph."""
+
     path: str
     kind: Kind
     page: Page
     title: str
 
+    @property
+    def label(self) -> Label:
+        return _LABELS[self.kind]
 
-def read_documents(
-    files: Sequence[SourceFile],
-    folder_name: str,
-    services: Mapping[str, str],
-    runbook_pages: Mapping[str, Sequence[str]],
-    taken: set[str],
-) -> Documents:
-    """The facts of a folder's pages.
+    @property
+    def passages(self) -> list[Passage]:
+        """What is kept of it piece by piece. A release is its note already."""
+        return [] if self.kind is Kind.RELEASE else passages_of(self.page.body)
 
-    `services`: key of a name -> the service it means. `runbook_pages`: path -> the services whose runbook the
-    catalogue says it is. `taken`: keys of the page names of earlier folders, added to here.
+
+_LABELS = {
+    Kind.RUNBOOK: Label.RUNBOOK,
+    Kind.POSTMORTEM: Label.INCIDENT,
+    Kind.RELEASE: Label.RELEASE,
+    Kind.DOCUMENT: Label.DOC,
+}
+
+
+def read_document(file: SourceFile, folder_name: str, *, is_runbook: bool) -> tuple[Document, list[Failure]]:
+    """A page, and what was left out of it. With `is_runbook` something else calls it one, whatever it looks like.
+
+    Raises `BrokenYaml` when its front matter cannot be read.
     """
-    found = Documents()
-    pages = _unique(_read_all(files, folder_name, runbook_pages, found), found)
-    incidents = _incident_names([each for each in pages if each.kind is Kind.POSTMORTEM])
-    for each in pages:
-        if each.kind is Kind.RELEASE:
-            _add_release(found, each, services)
-        elif each.kind is Kind.POSTMORTEM:
-            _add_incident(found, each, incidents, services)
-        else:
-            _add_page(
-                found, each, _untaken(each.path, folder_name, taken), _linked_services(each, services, runbook_pages)
-            )
+    failures: list[Failure] = []
+    if file.is_html:
+        file, failures = read_html(file)
+    page = read_page(file.text)
+    kind = Kind.RUNBOOK if is_runbook else kind_of(page, f"{folder_name}/{file.path}")
+    stem = file.path.rpartition("/")[2].rpartition(".")[0]
+    title = (page.title or " ".join(name_words(stem)) or stem)[:_MAX_TITLE]
+    return Document(file.path, kind, page, title), failures
+
+
+def document_facts(
+    document: Document,
+    name: str,
+    services: Mapping[str, str],
+    runbook_of: Sequence[str],
+    incidents: Mapping[str, str],
+) -> Found:
+    """What a page says by its place, its front matter and its outline, under `name`.
+
+    `services`: key of a name -> the service it means. `runbook_of`: the services whose runbook others say it is.
+    `incidents`: path -> name of the past incidents that are known so far.
+    """
+    found = Found()
+    if document.kind is Kind.RELEASE:
+        _add_release(found, document, services)
+    elif document.kind is Kind.POSTMORTEM:
+        _add_incident(found, document, name, incidents, services)
+    else:
+        _add_page(found, document, name, _linked_services(document, services, runbook_of))
     return found
 
 
-def _read_all(
-    files: Sequence[SourceFile], folder_name: str, runbook_pages: Mapping[str, Sequence[str]], found: Documents
-) -> list[_Read]:
-    pages: list[_Read] = []
-    for file in files:
-        try:
-            page = read_page(file.text)
-        except BrokenYaml as error:
-            found.failures.append((file.path, f"front matter: {error}"))
-            continue
-        kind = Kind.RUNBOOK if file.path in runbook_pages else kind_of(page, f"{folder_name}/{file.path}")
-        stem = file.path.rpartition("/")[2].rpartition(".")[0]
-        pages.append(_Read(file.path, kind, page, (page.title or " ".join(name_words(stem)) or stem)[:_MAX_TITLE]))
-    return pages
+def incident_name(document: Document, taken: Container[str]) -> str:
+    """An incident is called by its title, and with its path beside it where another has that title."""
+    key = name_key(document.title)
+    return document.title if key and key not in taken else f"{document.title} ({document.path})"
 
 
-def _unique(pages: Sequence[_Read], found: Documents) -> list[_Read]:
-    """Pages are named by their path; paths that differ in separators only would become one thing."""
-    first: dict[str, _Read] = {}
-    for each in pages:
-        known = first.setdefault(name_key(each.path), each)
-        if known is not each:
-            found.failures.append((each.path, f"has the same name as {known.path} but for separators or case"))
-    return list(first.values())
-
-
-def _untaken(path: str, folder_name: str, taken: set[str]) -> str:
-    """The page's name: its path, with the folder before it where an earlier folder has the same path."""
-    name = path if name_key(path) not in taken else f"{folder_name}/{path}"
-    taken.add(name_key(name))
-    return name
+def page_name(path: str, folder_name: str, taken: Container[str]) -> str:
+    """A page is called by its path, with the folder before it where another folder has the same path."""
+    return path if name_key(path) not in taken else f"{folder_name}/{path}"
 
 
 def kind_of(page: Page, path: str) -> Kind:
@@ -172,17 +172,15 @@ def _canonical(page: Page, services: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(services.get(name_key(name), name) for name in _services_in(page)))
 
 
-def _linked_services(
-    each: _Read, services: Mapping[str, str], runbook_pages: Mapping[str, Sequence[str]]
-) -> tuple[str, ...]:
+def _linked_services(each: Document, services: Mapping[str, str], runbook_of: Sequence[str]) -> tuple[str, ...]:
     """The services a page is about: by its front matter, by the catalogue, and by the names in its path."""
     *folders, file = each.path.split("/")
     in_path = (services.get(name_key(part)) for part in (*folders, file.rpartition(".")[0]))
-    told = (*_canonical(each.page, services), *runbook_pages.get(each.path, ()))
+    told = (*_canonical(each.page, services), *runbook_of)
     return tuple(dict.fromkeys((*told, *(name for name in in_path if name))))
 
 
-def _add_page(found: Documents, each: _Read, name: str, services: Sequence[str]) -> None:
+def _add_page(found: Found, each: Document, name: str, services: Sequence[str]) -> None:
     label, type = (
         (Label.RUNBOOK, EdgeType.HAS_RUNBOOK) if each.kind is Kind.RUNBOOK else (Label.DOC, EdgeType.DOCUMENTED_IN)
     )
@@ -195,7 +193,7 @@ def _add_page(found: Documents, each: _Read, name: str, services: Sequence[str])
     found.edges += (EdgeFact(type, Ref(Label.SERVICE, service), Ref(label, name)) for service in services)
 
 
-def _summary(each: _Read, services: Sequence[str]) -> str:
+def _summary(each: Document, services: Sequence[str]) -> str:
     page = each.page
     sentences = page.prose or " ".join(page.steps or page.bullets)
     return document_summary(each.kind.value, each.title, each.path, services, sentences, page.headings)
@@ -209,19 +207,10 @@ def steps_summary(page: Page) -> str:
     return text if len(text) <= _MAX_STEPS else f"{text[: _MAX_STEPS - 1].rstrip()}…"
 
 
-def _incident_names(pages: Sequence[_Read]) -> dict[str, str]:
-    """Path -> the incident's name: its title, and its path beside it where another has the same title."""
-    count = Counter(name_key(each.title) for each in pages)
-    return {
-        each.path: each.title
-        if name_key(each.title) and count[name_key(each.title)] == 1
-        else f"{each.title} ({each.path})"
-        for each in pages
-    }
-
-
-def _add_incident(found: Documents, each: _Read, names: Mapping[str, str], services_known: Mapping[str, str]) -> None:
-    page, name = each.page, names[each.path]
+def _add_incident(
+    found: Found, each: Document, name: str, names: Mapping[str, str], services_known: Mapping[str, str]
+) -> None:
+    page = each.page
     properties: dict[str, PropertyValue] = {"path": each.path, "title": each.title, "status": "resolved"}
     for key, spellings in (("started_at", _STARTED), ("resolved_at", _RESOLVED)):
         if time := _time(found, each.path, key, as_text(_first(page, *spellings))):
@@ -243,7 +232,7 @@ def _add_incident(found: Documents, each: _Read, names: Mapping[str, str], servi
     found.edges += (EdgeFact(EdgeType.INTRODUCED_BY, here, Ref(Label.RELEASE, release)) for release in releases)
 
 
-def _add_release(found: Documents, each: _Read, services_known: Mapping[str, str]) -> None:
+def _add_release(found: Found, each: Document, services_known: Mapping[str, str]) -> None:
     page = each.page
     version, author = as_text(page.front.get("version")), as_text(page.front.get("author"))
     services = _canonical(page, services_known)
@@ -261,7 +250,7 @@ def _add_release(found: Documents, each: _Read, services_known: Mapping[str, str
         found.edges.append(EdgeFact(EdgeType.INTRODUCED_BY, Ref(Label.SERVICE, service), Ref(Label.RELEASE, name)))
 
 
-def _time(found: Documents, path: str, key: str, text: str) -> str:
+def _time(found: Found, path: str, key: str, text: str) -> str:
     """The moment in ISO 8601 and UTC; a time without a zone is taken as UTC. Empty, with a failure, if it is none."""
     if not text:
         return ""

@@ -1,26 +1,24 @@
-"""Ingests folders: reads, decides what they say, writes one run of facts a folder, and embeds what changed."""
+"""Ingests folders: one run from files to facts, communities and vectors."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from graphrag import criticality
-from graphrag.identity import name_key
-from graphrag.ingest.backstage import Entity, read_entities
-from graphrag.ingest.catalogue import read_catalogue
-from graphrag.ingest.documents import read_documents
-from graphrag.ingest.folder import Failure, SourceFile, read_folder
-from graphrag.model import Facts, Label, Node, WriteReport
-from graphrag.proposals import refresh_proposals
+from graphrag import communities, criticality
+from graphrag.ingest.exclusive import exclusive
+from graphrag.ingest.report import IngestReport, Progress, Tell, tell_nobody
+from graphrag.ingest.sync import Sync
+from graphrag.model import Label, Node
+from graphrag.proposals import proposals, refresh_proposals
 from graphrag.store import GraphStore
 
 _BATCH = 256
+_NO_CHUNKS = frozenset(Label) - {Label.CHUNK}
+_MOST_TO_FIT = 10_000
+"""Texts that the embedding's weights are fitted to at most: which words are rare is known long before."""
 
 
 class Embedder(Protocol):
@@ -28,36 +26,9 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]: ...
 
+    async def is_fitted(self) -> bool: ...
+
     async def fit(self, texts: Sequence[str], *, refit: bool = False) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What a run did, in facts (nodes and edges). `dangling` are edges whose end nobody defines, `denied` those that a
-    correction keeps out, `proposals` how many pairs of names wait for a person to say whether they are one thing, and
-    `failures` the files (relative to their folder) that were skipped wholly or in part, each with the reason."""
-
-    seen: int
-    added: int
-    confirmed: int
-    closed: int
-    dangling: tuple[str, ...]
-    denied: tuple[str, ...]
-    proposals: int
-    failures: tuple[Failure, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A folder as read. `complete` is false when a part of its catalogue could not be read: then what is missing
-    is not taken for gone."""
-
-    source: str
-    name: str
-    pages: tuple[SourceFile, ...]
-    entities: tuple[Entity, ...]
-    failures: tuple[Failure, ...]
-    complete: bool
 
 
 async def ingest(
@@ -68,122 +39,74 @@ async def ingest(
     *,
     refit: bool = False,
     now: datetime,
+    tell: Tell = tell_nobody,
 ) -> IngestReport:
-    """Bring a tenant's graph up to date with these folders. Raises `GraphError` when the graph fails.
+    """Bring a tenant's graph up to date with these folders, at the price of what has changed in them.
 
     Each folder is a source of its own: what it said before and does not say now is closed. `refit` fits the
-    embedding's weights anew and makes every vector again.
+    embedding's weights anew and makes every vector again. A run that is killed is gone on with by the next one.
+    Raises `AlreadyRunning` beside another run, and `GraphError` when the graph fails.
     """
-    before = {node.id: node for node in await store.all_nodes(tenant)}
-    read = await asyncio.to_thread(_read_all, folders)
-    facts, failures, dangling = await asyncio.to_thread(_facts_of, read, _service_names(before), now)
-    # A run that ends between writing and embedding leaves nodes without vectors; the next one then makes all of them.
-    unfinished = f"ingest-unfinished:{tenant}"
-    interrupted = await store.get_meta(unfinished) == b"yes"
-    await store.put_meta(unfinished, b"yes")
-    reports = [await store.write(tenant, each) for each in facts]
-    await _embed(store, embedding, tenant, {} if interrupted else before, refit=refit)
-    await criticality.refresh(store, tenant)
-    pending = await refresh_proposals(store, tenant, now)
-    await store.put_meta(unfinished, b"no")
-    return _report(facts, reports, dangling, failures, pending)
-
-
-def _read_all(folders: Sequence[Path]) -> list[_Folder]:
-    """The folders, those with a catalogue first, so that the services are known when other folders' pages are read."""
-    resolved = list(dict.fromkeys(folder.resolve() for folder in folders))
-    count = Counter(folder.name for folder in resolved)
-    read = [
-        _read(folder, folder.name if count[folder.name] == 1 else "/".join(folder.parts[-2:])) for folder in resolved
-    ]
-    return sorted(read, key=lambda folder: not folder.entities)
-
-
-def _read(folder: Path, name: str) -> _Folder:
-    contents = read_folder(folder)
-    entities: list[Entity] = []
-    broken: list[Failure] = []
-    for file in contents.files:
-        if file.is_yaml:
-            found, failures = read_entities(file)
-            entities += found
-            broken += failures
-    return _Folder(
-        source=f"folder:{name}",
-        name=name,
-        pages=tuple(file for file in contents.files if not file.is_yaml),
-        entities=tuple(entities),
-        failures=(*contents.failures, *broken),
-        complete=contents.complete and not broken,
-    )
-
-
-def _facts_of(
-    folders: Sequence[_Folder], known: Mapping[str, str], now: datetime
-) -> tuple[list[Facts], list[Failure], list[str]]:
-    services = dict(known)
-    taken: set[str] = set()
-    facts: list[Facts] = []
-    failures: list[Failure] = []
-    dangling: list[str] = []
-    for folder in folders:
-        catalogue = read_catalogue(folder.entities, {page.path for page in folder.pages})
-        services |= catalogue.service_names
-        documents = read_documents(folder.pages, folder.name, services, catalogue.runbook_pages, taken)
-        facts.append(
-            Facts(
-                source=folder.source,
-                seen_at=now,
-                nodes=(*catalogue.nodes, *documents.nodes),
-                edges=(*catalogue.edges, *documents.edges),
-                complete=folder.complete,
-            )
-        )
-        failures += (*folder.failures, *catalogue.failures, *documents.failures)
-        dangling += catalogue.dangling
-    return facts, failures, dangling
-
-
-def _service_names(nodes: Mapping[str, Node]) -> dict[str, str]:
-    services = [node for node in nodes.values() if node.label is Label.SERVICE]
-    return {name_key(name): node.name for node in services for name in (*node.aliases, node.name)}
+    async with exclusive(store, tenant):
+        # A run that ends before its vectors leaves nodes without any; the next one then makes all of them.
+        unfinished = f"ingest-unfinished:{tenant}"
+        resumed = await store.get_meta(unfinished) == b"yes"
+        await store.put_meta(unfinished, b"yes")
+        sync = Sync(store, tenant, now, tell, resumed=resumed)
+        await sync.run(folders)
+        tally = sync.tally
+        if tally.changed or resumed or refit:
+            tell(Progress("looking at the whole", 0, 1))
+            await criticality.refresh(store, tenant)
+            found = await communities.refresh(store, tenant, now)
+            pending = await refresh_proposals(store, tenant, now)
+            told = dict.fromkeys((*tally.told, *found.told))
+            await _embed(store, embedding, tenant, None if resumed else list(told), tell, refit=refit)
+            await store.put_meta(f"communities-count:{tenant}", str(found.communities).encode())
+        else:
+            pending = len(await proposals(store, tenant))
+        await store.put_meta(unfinished, b"no")
+        return tally.report(int(await store.get_meta(f"communities-count:{tenant}") or b"0"), pending)
 
 
 async def _embed(
-    store: GraphStore, embedding: Embedder, tenant: str, before: Mapping[str, Node], *, refit: bool
+    store: GraphStore, embedding: Embedder, tenant: str, told: list[str] | None, tell: Tell, *, refit: bool
 ) -> None:
-    """Make the vectors of new and changed nodes, or of all when the weights were fitted."""
-    nodes = await store.all_nodes(tenant)
-    if not nodes:
-        return
-    everything = await embedding.fit([_text(node) for node in nodes], refit=refit)
-    stale = [
-        node for node in nodes if everything or (known := before.get(node.id)) is None or _text(known) != _text(node)
-    ]
-    for start in range(0, len(stale), _BATCH):
-        batch = stale[start : start + _BATCH]
-        vectors = await embedding.embed([_text(node) for node in batch])
-        await store.set_vectors(tenant, {node.id: vector for node, vector in zip(batch, vectors, strict=True)})
+    """Make the vectors of the nodes that are told of otherwise, or of all when the weights were fitted or nobody knows
+    which those are."""
+    everything = told is None
+    if refit or not await embedding.is_fitted():
+        everything |= await embedding.fit(await _texts_to_fit(store, tenant, told or []), refit=refit)
+    ids = await _all_ids(store, tenant) if everything or told is None else told
+    for start in range(0, len(ids), _BATCH):
+        tell(Progress("embedding", start, len(ids)))
+        nodes = list((await store.nodes(tenant, ids[start : start + _BATCH])).values())
+        vectors = await embedding.embed([_text(node) for node in nodes])
+        await store.set_vectors(tenant, {node.id: vector for node, vector in zip(nodes, vectors, strict=True)})
+    tell(Progress("embedding", len(ids), len(ids)))
+
+
+async def _texts_to_fit(store: GraphStore, tenant: str, told: Sequence[str]) -> list[str]:
+    """Of a large graph every n-th text, so that no kind of it is left out. Chunks are too many and too long to be read
+    all at once."""
+    nodes = await store.all_nodes(tenant, _NO_CHUNKS)
+    texts = [_text(node) for node in nodes[:: 1 + len(nodes) // _MOST_TO_FIT]]
+    for start in range(0, min(len(told), _MOST_TO_FIT), _BATCH):
+        read = (await store.nodes(tenant, told[start : start + _BATCH])).values()
+        texts += (_text(node) for node in read if node.label is Label.CHUNK)
+    return texts
+
+
+async def _all_ids(store: GraphStore, tenant: str) -> list[str]:
+    ids: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await store.list_nodes(tenant, limit=_BATCH, cursor=cursor)
+        ids += (node.id for node in page.nodes)
+        cursor = page.cursor
+        if cursor is None:
+            return ids
 
 
 def _text(node: Node) -> str:
     return node.summary or node.name
-
-
-def _report(
-    facts: Sequence[Facts],
-    reports: Sequence[WriteReport],
-    dangling: Sequence[str],
-    failures: Sequence[Failure],
-    proposals: int,
-) -> IngestReport:
-    return IngestReport(
-        seen=sum(len(each.nodes) + len(each.edges) for each in facts),
-        added=sum(report.added for report in reports),
-        confirmed=sum(report.confirmed for report in reports),
-        closed=sum(report.closed for report in reports),
-        dangling=tuple(dict.fromkeys((*dangling, *(line for report in reports for line in report.dangling)))),
-        denied=tuple(dict.fromkeys(line for report in reports for line in report.denied)),
-        proposals=proposals,
-        failures=tuple(sorted(failures)),
-    )

@@ -21,11 +21,17 @@ _MAX_DOCUMENTS = 2_000
 @dataclass(slots=True)
 class Found:
     """The facts of a source and what could not be read of it. An edge to a name that no node has is kept: whether
-    anybody defines it, the store says."""
+    anybody defines it, the store says. `whole` is false when something may be missing that was there before."""
 
     nodes: list[NodeFact] = field(default_factory=list[NodeFact])
     edges: list[EdgeFact] = field(default_factory=list[EdgeFact])
     failures: list[Failure] = field(default_factory=list[Failure])
+    whole: bool = True
+
+    def lose(self, path: str, reason: str) -> None:
+        """A file, or a part of one, that could not be read at all."""
+        self.fail(path, reason)
+        self.whole = False
 
     def fail(self, path: str, reason: str) -> None:
         self.failures.append((path, reason))
@@ -95,14 +101,14 @@ def yaml_mappings(file: SourceFile, looks_like: re.Pattern[str], found: Found) -
         return documents
     parts: Sequence[tuple[int, str]] = split_documents(file.text)
     if len(parts) > _MAX_DOCUMENTS:
-        found.fail(file.path, f"holds more than {_MAX_DOCUMENTS:,} documents; the rest was not read")
+        found.lose(file.path, f"holds more than {_MAX_DOCUMENTS:,} documents; the rest was not read")
     for line, text in parts[:_MAX_DOCUMENTS]:
         if not looks_like.search(text):
             continue
         try:
             value = parse_yaml(text, line)
         except BrokenYaml as error:
-            found.fail(file.path, str(error))
+            found.lose(file.path, str(error))
             continue
         if isinstance(value, dict):
             documents.append((line, as_mapping(cast("dict[object, object]", value))))

@@ -79,7 +79,7 @@ def read_releases(file: SourceFile, service: str, services: Mapping[str, str]) -
     try:
         value: object = json.loads(file.text)
     except (ValueError, RecursionError) as error:
-        found.fail(file.path, f"broken JSON: {str(error)[:100]}")
+        found.lose(file.path, f"broken JSON: {str(error)[:100]}")
         return found
     if not isinstance(value, list):
         found.fail(file.path, f"is {kind_of(value)}, not a list of releases")

@@ -34,7 +34,7 @@ def read_dashboard(file: SourceFile, services: Mapping[str, str]) -> Found:
     try:
         value: object = json.loads(file.text)
     except (ValueError, RecursionError) as error:
-        found.fail(file.path, f"broken JSON: {str(error)[:100]}")
+        found.lose(file.path, f"broken JSON: {str(error)[:100]}")
         return found
     whole = as_mapping(value)
     dashboard = as_mapping(whole.get("dashboard")) or whole

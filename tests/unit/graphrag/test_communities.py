@@ -242,7 +242,6 @@ def test_a_template_names_members_owners_suppliers_and_incidents() -> None:
         "Past incidents: Checkout was down."
     )
     assert template(Outline((node("pay"),))) == "Only member: pay."
-    assert template(Outline((node("1", Label.CHUNK),))) == "1 passage of text."
 
 
 def test_a_template_is_bounded_and_says_how_much_more_there_is() -> None:
@@ -252,9 +251,9 @@ def test_a_template_is_bounded_and_says_how_much_more_there_is() -> None:
 
 
 def test_every_type_of_edge_but_the_outcome_holds_together_and_dependencies_most() -> None:
-    assert WEIGHTS.keys() == set(EdgeType) - {EdgeType.IN_COMMUNITY}
+    assert WEIGHTS.keys() == set(EdgeType) - {EdgeType.IN_COMMUNITY, EdgeType.MENTIONS}
     assert max(WEIGHTS, key=lambda type: WEIGHTS[type]) == EdgeType.DEPENDS_ON
-    assert min(WEIGHTS, key=lambda type: WEIGHTS[type]) == EdgeType.MENTIONS
+    assert min(WEIGHTS, key=lambda type: WEIGHTS[type]) == EdgeType.CO_OCCURS
 
 
 @pytest.fixture
@@ -420,19 +419,25 @@ async def test_levels_hang_together_as_communities_of_communities(store: SqliteS
     assert [found[name].properties["level"] for name in again.changed] in ([0, 1], [1, 0])
 
 
-async def test_a_remembered_or_closed_edge_and_a_chunk_that_mentions_nothing_take_no_part(store: SqliteStore) -> None:
+async def test_a_remembered_or_closed_edge_takes_no_part_and_a_page_belongs_to_what_its_chunks_mention(
+    store: SqliteStore,
+) -> None:
     await store.write(TENANT, estate(more=[("lonely", name) for name in named("shop-", 3)]))
     await store.write(TENANT, estate(1))
     memory = EdgeFact(EdgeType.DEPENDS_ON, service("lonely"), service("bank-000"))
     await store.write(TENANT, Facts("agent", NOON, (), (memory,), scope="agent:1"))
-    chunks = (NodeFact(Label.CHUNK, "page 1"), NodeFact(Label.CHUNK, "page 2"))
-    mentions = EdgeFact(EdgeType.MENTIONS, Ref(Label.CHUNK, "page 1"), service("bank-000"))
-    await store.write(TENANT, Facts("pages", NOON, chunks, (mentions,)))
+    told = (NodeFact(Label.DOC, "page"), NodeFact(Label.CHUNK, "page#0"), NodeFact(Label.CHUNK, "page#1"))
+    chunk = Ref(Label.CHUNK, "page#0")
+    mentions = (
+        EdgeFact(EdgeType.MENTIONS, chunk, Ref(Label.DOC, "page")),
+        EdgeFact(EdgeType.MENTIONS, chunk, service("bank-000")),
+    )
+    await store.write(TENANT, Facts("pages", NOON, told, mentions))
     await refresh(store, TENANT, NOON)
     inside = await kept(store)
     assert {"lonely"} in inside.values()
-    assert {"page 1", "bank", *named("bank-", 6)} in inside.values()
-    assert all("page 2" not in names for names in inside.values())
+    assert {"page", "bank", *named("bank-", 6)} in inside.values()
+    assert all("page#1" not in names for names in inside.values())
 
 
 @pytest.mark.parametrize(("strong", "weak"), [("a", "b"), ("b", "a")])
