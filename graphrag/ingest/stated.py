@@ -88,14 +88,15 @@ def read_stated(
     whole = replace(found, nodes=list(catalogue.nodes), edges=list(catalogue.edges))
     for each in others:
         _join(whole, each.yielding_to(described))
-    edges = [_with_page_names(edge, pages) for edge in whole.edges]
+    conflicts = _conflicts(whole.edges)
+    edges = [_with_page_names(edge, pages) for edge in _one_owner(catalogue.edges, whole.edges)]
     unresolved = _unresolved(edges, services, {**_names(whole.nodes, Label.TEAM), **teams})
     return Stated(
         nodes=(*whole.nodes, *unresolved.nodes),
         edges=(*edges, *unresolved.edges),
         failures=tuple(whole.failures),
         dangling=catalogue.dangling,
-        conflicts=tuple(_conflicts(edges)),
+        conflicts=tuple(conflicts),
         runbook_pages={**dict.fromkeys(sorted(rules.runbook_pages), ()), **catalogue.runbook_pages},
         whole=whole.whole,
     )
@@ -157,6 +158,17 @@ def _unresolved(edges: Iterable[EdgeFact], services: Names, teams: Names) -> Fou
         target = Ref(Label.ENTITY, edge.target.name)
         found.edges.append(EdgeFact(EdgeType.RELATION, edge.source, target, verb=verb, confidence=edge.confidence))
     return found
+
+
+def _one_owner(catalogue: Iterable[EdgeFact], edges: Iterable[EdgeFact]) -> list[EdgeFact]:
+    """Without the owners that other files give to a service whose owner the catalogue names: who reviews a change is
+    not always who is paged."""
+    owned = {name_key(edge.source.name): edge for edge in catalogue if edge.type is EdgeType.OWNED_BY}
+    return [
+        edge
+        for edge in edges
+        if edge.type is not EdgeType.OWNED_BY or owned.get(name_key(edge.source.name), edge).target == edge.target
+    ]
 
 
 def _conflicts(edges: Iterable[EdgeFact]) -> list[str]:
