@@ -15,7 +15,7 @@ from itertools import pairwise
 from graphrag.identity import name_key
 from graphrag.ingest.chunk import Passage
 from graphrag.ingest.naming import Kind, Mention, Names, Signs, signs
-from graphrag.ingest.phrases import TRIGGER, Reader, Said, Talk, Trust
+from graphrag.ingest.phrases import Reader, Said, Talk, Trust, may_tell
 from graphrag.ingest.prose import Block, Blocks, Form
 from graphrag.ingest.shapes import Shapes
 from graphrag.ingest.sources.found import Found, as_name
@@ -30,7 +30,7 @@ LIKELY = 0.5
 """The verb is said of tools and settings too ("uses"), or a name is known only from how it is written."""
 GUESSED = 0.4
 """Both."""
-MENTIONED = 0.8
+MENTIONED = 0.7
 """A known name stands in the text: hardly to be misread."""
 TOGETHER = 0.3
 """Two names stand close to each other, and nothing more."""
@@ -87,7 +87,7 @@ class _Extraction:
         self._names = Names(vocabulary, page)
         self._shapes = Shapes(Signs(), open_world=self._names.open)
         self._facts = _Facts()
-        self._runbook_told = False
+        self._subjects: dict[tuple[str, bool], Mention | None] = {}
 
     def of(self, cuts: Sequence[Cut]) -> Found:
         blocks = Blocks()
@@ -97,21 +97,28 @@ class _Extraction:
         for read in reads:
             if read.cut.passage.headings != section:
                 section = read.cut.passage.headings
-                talk = Talk(subject=self._subject(section, read.signs))
+                talk = Talk(subject=self._subject(section))
             self._relate(read, talk, fields)
         for read in reads:
             self._mention(read)
         self._own_runbook(cuts)
         return self._facts.found()
 
-    def _subject(self, headings: Sequence[str], given: Signs) -> Mention | None:
-        subject = subject_of(headings, self._names, given)
-        return self._shapes.canonical(subject) if subject else None
+    def _subject(self, headings: Sequence[str]) -> Mention | None:
+        """The service that the nearest heading is about that is about one."""
+        for depth in range(len(headings) - 1, -1, -1):
+            key = (headings[depth], depth == 0)
+            if key not in self._subjects:
+                subject = subject_of(headings[depth], self._names, title=depth == 0)
+                self._subjects[key] = self._shapes.canonical(subject) if subject else None
+            if subject := self._subjects[key]:
+                return subject
+        return None
 
     def _read(self, cut: Cut, blocks: Blocks) -> _Read:
         read = _Read(cut, Signs())
         self._shapes.use(read.signs)
-        self._subject(cut.passage.headings, read.signs)
+        self._subject(cut.passage.headings)
         for block in blocks.of(cut.passage.text):
             if block.form is Form.CODE:
                 self._names.in_code(block.text, read.signs)
@@ -119,22 +126,24 @@ class _Extraction:
             labelled = block.form not in (Form.ROW, Form.HEAD) and block.cells and field_of(block.cells[0])
             text = self._names.sign(block.cells[1] if labelled else block.text, read.signs)
             if block.form in (Form.ROW, Form.HEAD):
-                read.blocks.append((block, [self._shaped(cell) for cell in text.split(" | ")]))
+                read.blocks.append((block, [self._shapes.sign(cell) for cell in text.split(" | ")]))
             else:
-                read.blocks.append((block, [self._shaped(each) for each in _SENTENCE.split(text)]))
+                listed = labelled or block.form is Form.ITEM
+                shaped = self._shapes.sign if listed else self._shaped
+                read.blocks.append((block, [shaped(each) for each in _SENTENCE.split(text)]))
         for mention in read.signs.mentions.values():
             self._shapes.canonical(mention)
         return read
 
     def _shaped(self, sentence: str) -> str:
         """Shapes are sought only where a sentence may say a relation: most do not."""
-        return self._shapes.sign(sentence) if _SIGN.search(sentence) or TRIGGER.search(sentence) else sentence
+        return self._shapes.sign(sentence) if may_tell(sentence) else sentence
 
     def _relate(self, read: _Read, talk: Talk, fields: Fields) -> None:
         self._shapes.use(read.signs)
-        reader = Reader(read.signs.mentions, talk)
+        reader = Reader(read.signs.mentions, talk, open_world=self._names.open)
         for block, shaped in read.blocks:
-            sentences = [self._shapes.recall(each) for each in shaped]
+            sentences = [self._shapes.recall(each) if may_tell(each) else each for each in shaped]
             for said in fields.read(block, sentences, read.cut.passage.headings, reader, talk, read.signs.mentions):
                 self._say(said, read.cut)
 
@@ -210,8 +219,7 @@ class _Extraction:
         title = cuts[0].passage.headings[:1]
         if not title or not re.search(r"\b(?:run-?book|run book|playbook)\b", title[0], re.IGNORECASE):
             return
-        given = Signs()
-        subject = self._subject(title, given)
+        subject = self._subject(title)
         if subject:
             source = self._service(subject)
             if source.name:
@@ -228,7 +236,7 @@ class _Extraction:
             for ref in self._named(mention, read.cut):
                 if ref != self._page:
                     refs.setdefault(ref)
-                    self._facts.edge(_mention(read.cut, ref, MENTIONED))
+                    self._facts.edge(_mention(read.cut, ref, MENTIONED if mention.refs else LIKELY))
         for ref in self._tickets(read):
             self._facts.edge(_mention(read.cut, ref, LIKELY))
         self._together(read)

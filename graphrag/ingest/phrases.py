@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from graphrag.ingest.naming import Kind, Mention, signs
+from graphrag.ingest.naming import Kind, Mention, has_role, signs
 
 
 class Trust(Enum):
@@ -45,6 +45,7 @@ class Talk:
 
 
 _ANY = signs(*Kind)
+_SIGN = re.compile(_ANY)
 SERVICE = signs(Kind.SERVICE, Kind.WORD, Kind.EITHER, Kind.NEW, Kind.CODE, Kind.JOINED)
 _SURE = signs(Kind.SERVICE, Kind.EITHER, Kind.NEW)
 TEAM = signs(Kind.TEAM, Kind.EITHER, Kind.NEW_TEAM)
@@ -58,17 +59,21 @@ _ADV = (
 _DET = r"(?:(?:the|our|its|a|an|both|own) ){0,2}"
 _NOUN = r"(?: (?:micro)?services?| APIs?| databases?| clusters?| backends?| instances?)?"
 _AFTER = rf"{LINK}?(?: ?\([^()]{{0,80}}\))?"
-_ITEM = re.compile(rf" ?(?:on |upon |both )?{_DET}(?P<name>{SERVICE}){_NOUN}{_AFTER}")
+_ITEM = re.compile(rf" ?(?:on |upon |both )?(?:(?:the|our|its|both|own) ){{0,2}}(?P<name>{SERVICE}){_NOUN}{_AFTER}")
 _TEAMS = re.compile(rf" ?{_DET}(?P<name>{_OWNER}){_AFTER}")
+_ARTICLE = re.compile(r"\b(?:the|our|its|own)\b")
 _SEPARATOR = re.compile(
-    r" ?(?:,? (?:and|&|plus|as well as|along with|together with)(?: also| then)?(?: (?:on|upon|to|from|by|with))?(?= )|,|/(?=\S))"
+    r" ?(?:,? (?:and|&|plus|as well as|along with|together with)(?: also| then)?(?: (?:on|upon|to|from|by|with))?(?= )|,| ?/ ?(?=\S))"
 )
 _PURPOSE = re.compile(
     rf",? (?:for|to|as|in order to|when|where|which|because)\b[^{_ANY[1:-1]};:.?!()]{{1,80}}?(?=,? and |, )"
 )
+_ASIDE = re.compile(
+    r", (?:which|that|owned|run|maintained|operated)\b[^.;:]{1,90}?, (?:and|as well as) (?:on|upon|to|from) "
+)
 _FOLLOWS = re.compile(
     r"['’\")\]*]{0,3} ?(?:$|[.,;:!)|–—-]|(?:for|to|in|at|on|as|and|but|via|over|through|which|that|where|who|whose|with"
-    r"|from|by|because|since|so|while|whereas|every|during|behind|under|both|each|also|directly|only|too)\b)"
+    r"|from|by|because|since|so|while|whereas|every|during|behind|under|both|each|also|directly|only|too|about|whether|mainly|primarily|mostly|heavily|internally|today|now|there)\b)"
 )
 _CONDITION = re.compile(
     r"[ ,]{0,2}(?:if|unless|until|once|when|whenever|any ?more|any longer|in theory|instead|rather|or|in the past|back then)\b"
@@ -84,13 +89,20 @@ _LEADING = re.compile(
     rf"^ ?(?:(?:when|whenever|while|as|after)\b[^,;]{{1,120}}, |(?:in order )?to [a-z]+(?: (?!that\b)[a-z]+){{0,5}},? (?={SERVICE}|it\b|this\b|the\b))",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[;?!]|: |\bbut\b|\bwhereas\b|\balthough\b|\bthough\b")
-_PRONOUN = r"(?:it|this (?:micro)?service|the (?:micro)?service|this app(?:lication)?|the app(?:lication)?|this component|this system|this one)"
+_CLAUSE = re.compile(r"[;?!]|: (?![^()]{0,80}\))|\bbut\b|\bwhereas\b|\balthough\b|\bthough\b")
+_PRONOUN = (
+    r"(?:it|this (?:micro)?service|the (?:micro)?service|this app(?:lication)?|this component|this system|this one)"
+)
 _MAY_LEAD = re.compile(
     r"(?:^|[,;:(–—>*|-]|\b(?:and|but|because|since|so|as|both|while|whereas|therefore|thus|hence|then|however|moreover"
     r"|today|currently|internally|service|note that|remember that|mind that|aware that|yes|in turn|production|that is why))\W{0,3}(?:the |our )?$",
     re.IGNORECASE,
 )
+_PREPOSITION = re.compile(
+    rf"^ ?(?:for|on|in|at|during|after|on each|with) (?:every|each|all|any|most|the|a|an) [^{_ANY[1:-1]},;:]{{1,60}} $",
+    re.IGNORECASE,
+)
+"""What may stand before "it" without a comma: "for every order it calls"."""
 _SUBJECTS = re.compile(
     rf"(?P<list>(?:{_DET}{SERVICE}{_NOUN}{_AFTER}, ){{0,5}}(?:{_DET}{SERVICE}{_NOUN}{_AFTER},? and )?{_DET}{SERVICE}{_NOUN}{_AFTER})(?:,? {_ADV}){{0,3}} ?$",
     re.IGNORECASE,
@@ -113,7 +125,7 @@ _NEEDS = re.compile(
     r"|(?P<call>calls?(?: out to| into| on)?|talks? (?:to|with)|speaks? (?:to|with)|connects? to|quer(?:y|ies)"
     r"|(?:reads?|fetch(?:es)?|gets?|pulls?|loads?)(?: [a-z]{2,14}){0,3} from|(?:writes?|persists?|saves?)(?: [a-z]{2,14}){0,3} to"
     r"|stores?(?: [a-z]{2,14}){0,3} in|sends?(?: [a-z]{2,14}){0,2} (?:requests|queries|calls) to|makes?(?: [a-z]{2,14}){0,2} (?:requests|queries|calls) to"
-    r"|consumes?(?: from)?|invokes?|delegates?(?: [a-z]{2,14}){0,2} to|asks)"
+    r"|(?:must|has to|have to|needs to)(?: be able to)? (?:reach|call|talk to|contact|connect to|query|read from)|consumes?(?: from)?|invokes?|delegates?(?: [a-z]{2,14}){0,2} to|asks)"
     r"|(?P<loose>uses|use|needs?|requires?|makes use of|utili[sz]es?|leverages?))(?=[ :,])",
     re.IGNORECASE,
 )
@@ -167,44 +179,96 @@ _BELONGS = re.compile(
     re.IGNORECASE,
 )
 _OWNS = re.compile(
-    rf"(?P<team>{TEAM})(?: ?\([^()]{{0,80}}\))? (?:(?:currently|also|now|jointly|who|which|that) ){{0,2}}(?:(?:owns?|maintains?|runs?|operates?|manages?|looks? after|takes? care of|supports?|stewards?)(?: and (?:owns?|maintains?|runs?|operates?|manages?|looks? after|supports?))?|(?:is|are) (?:responsible|accountable|on[- ]call) for|(?:is|are) (?:the )?owners? of|carr(?:y|ies) the pager for|(?:has|have|holds?) (?:the )?(?:ownership|pager) (?:of|for))(?P<end> )",
+    rf"(?P<team>{TEAM})(?: ?\([^()]{{0,80}}\))?(?P<who>,? (?:who|which|that))? (?:(?:currently|also|now|jointly) ){{0,2}}(?:(?:owns?|maintains?|runs?|operates?|manages?|looks? after|takes? care of|supports?|stewards?)(?: and (?:owns?|maintains?|runs?|operates?|manages?|looks? after|supports?))?|(?:is|are) (?:responsible|accountable|on[- ]call) for|(?:is|are) (?:the )?owners? of|carr(?:y|ies) the pager for|(?:has|have|holds?) (?:the )?(?:ownership|pager) (?:of|for))(?P<end> )",
     re.IGNORECASE,
 )
 _OWNER_OF = re.compile(
     rf"(?:^|(?<=[\s,;:(]))(?:(?P<its>its|the service['’]s|this service['’]s)|{_DET}(?P<whose>{SERVICE}){_NOUN}['’]s?)? ?(?:the )?(?:(?:service|current|sole|primary|responsible|code|owning) ){{0,2}}(?:owners?|owning team|team|ownership|maintainers?|responsibility)(?: (?:of|for) (?:{_DET}(?P<of>{SERVICE}){_NOUN}|(?P<ofit>{_PRONOUN})))? (?:is|are|lies with|sits with|rests with|is with|belongs to|falls to)(?: with)? (?=\S)",
     re.IGNORECASE,
 )
+_TURNED = (
+    re.compile(
+        rf"(?P<name>{SERVICE}){_NOUN} (?:is|are) (?:an? |one of )?(?:the |our )?(?P<team>{TEAM})(?:['’]s?)? (?:micro)?(?:services?|responsibility|job|property)\b"
+    ),
+    re.compile(
+        rf"(?:^|(?<=, )|(?<=and ))(?P<pronoun>{_PRONOUN}) (?:is|are) (?:an? |one of )?(?:the |our )?(?P<team>{TEAM})(?:['’]s?)? (?:micro)?(?:services?|responsibility|job|property)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:team|people|squad|group) (?:that|which|who) (?:currently )?(?:owns?|runs?|maintains?|operates?|looks? after) {_DET}(?:(?P<name>{SERVICE}){_NOUN}|(?P<pronoun>{_PRONOUN})) (?:is|are) (?:the )?(?P<team>{TEAM})",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?P<name>{SERVICE}){_NOUN},? (?:which|that) (?:the )?(?P<team>{TEAM}) (?:currently )?(?:owns?|runs?|maintains?|operates?|looks? after)\b"
+    ),
+    re.compile(
+        rf"^(?:(?:the )?(?:team|people) )?(?:responsible|accountable|on call) for {_DET}(?:(?P<name>{SERVICE}){_NOUN}|(?P<pronoun>{_PRONOUN})) (?:is|are) (?:the )?(?P<team>{TEAM})",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?P<name>{SERVICE}){_NOUN} \((?:owner|team|owning team)s?:? (?:the )?(?P<team>{TEAM})\)", re.IGNORECASE
+    ),
+)
+"""The same said the other way round: "X is a T team service", "the team that owns X is T"."""
 _RUNBOOK_WORD = r"(?:run-?books?|run books?|playbooks?)"
 _RUNBOOK = re.compile(
-    rf"(?:(?P<whose>{SERVICE}){_NOUN}(?:['’]s?)? |(?P<its>\b(?:its|the service['’]s|this service['’]s) ))?(?:(?:own|on-call|main|full|operational|service|current|team['’]s) ){{0,2}}\b{_RUNBOOK_WORD}\b(?: (?:page|document|file|doc))?(?P<direct>{LINK})?(?: (?:for|of|to) (?:{_DET}(?P<of>{SERVICE})(?:{_NOUN})|(?P<ofit>{_PRONOUN})))?",
+    rf"(?:(?P<whose>{SERVICE}){_NOUN}(?:['’]s?)? |(?P<its>\b(?:its|the service['’]s|this service['’]s) ))?(?:(?:own|on-call|main|full|operational|service|current|team['’]s) ){{0,2}}\b(?P<word>{_RUNBOOK_WORD})\b(?: (?:page|document|file|doc))?(?P<direct>{LINK})?(?: (?:for|of|to) (?:{_DET}(?P<of>{SERVICE})(?:{_NOUN})|(?P<ofit>{_PRONOUN})))?",
     re.IGNORECASE,
 )
 _TO_LINK = re.compile(rf"(?P<between>[^{_ANY[1:-1]};?!]{{0,90}}?)(?P<link>{LINK})")
+_IS_AT = re.compile(
+    r" ?(?:$|[:,(\[–—-]|(?:is|are|lives?|can|at|in|on|under|here|found|kept|located|sits?|stays|resides|available|published|stored"
+    r"|page|document|location|url|link|address|behind|which|may|will|you|we|see)\b)(?![^.!?]*[.!?] )",
+    re.IGNORECASE,
+)
+"""What can stand between the word "runbook" and the link to it."""
+_BEFORE_NAMED = re.compile(
+    r"(?:^|[\[(:;>*|“\"]|\b(?:the|our|see|read|follow|check|use|using|via|at|in|to|consult|find|this|full|is|are|with|and its|has|have|keeps|you|on-call|when [^,]{1,60},|and|open)) ?\W?$",
+    re.IGNORECASE,
+)
+_BEFORE_ANY = re.compile(
+    r"^(?:[A-Za-z][\w-]{0,20} ){0,4}(?:follow|see|read|use|consult|open) (?:the|our|this)$|^(?:(?:see|read|follow|use|open|consult|check|find|here is|here['’]s|here|please|also|start with|go to|and|the|its|our|this|full|complete|service|on-call"
+    r"|you (?:will |can )?find|when [^,;]{1,60},|if [^,;]{1,60},)[ :]*){0,6}$",
+    re.IGNORECASE,
+)
 _NO_RUNBOOK = re.compile(
-    r"\b(?:no|not|never|old|older|outdated|deprecated|template|example|former|another|different|other|instead|similar|if|general|generic|create|write|add|new|tool|repository|repo)\b",
+    r"\b(?:no|not|never|old|older|outdated|deprecated|template|example|former|another|different|other|instead|similar|if|general|generic|create|write|add|new|tool|repository|repo|edit|update|video|simulation)\b",
     re.IGNORECASE,
 )
 _WISHED = re.compile(
     r"\b(?:would|could|might|may|should|previously|formerly|used to|was|were|whether|why)\b", re.IGNORECASE
 )
 _IS_RUNBOOK = re.compile(
-    rf"(?P<link>{LINK}) (?:is|holds|contains|has|keeps|carries) (?:(?P<its>its|the|our) ){_RUNBOOK_WORD}(?: (?:for|of) {_DET}(?:(?P<of>{SERVICE})|{_PRONOUN}))?|(?P<link2>{LINK}) (?:is|holds|contains|has) (?P<whose>{SERVICE})['’]s? {_RUNBOOK_WORD}",
+    rf"(?:^|[,;] )(?:see|read|open|use|consult|go to|look at) (?P<link3>{LINK}) for (?P<its3>the|its|our)(?: full| on-call)? {_RUNBOOK_WORD}(?: (?:for|of) {_DET}(?P<name>{SERVICE}))?|(?P<link>{LINK}) (?:is|holds|contains|has|keeps|carries) (?:(?P<its>its|the|our) ){_RUNBOOK_WORD}(?: (?:for|of) {_DET}(?:(?P<of>{SERVICE})|{_PRONOUN}))?|(?P<link2>{LINK}) (?:is|holds|contains|has) (?P<whose>{SERVICE})['’]s? {_RUNBOOK_WORD}",
     re.IGNORECASE,
 )
-TRIGGER = re.compile(
-    r"depend|\brel(?:y|ies)|need|\buse|call|talk|speak|connect|quer|read|fetch|\bget|pull|load|writ|persist|sav|stor|send|make|consum|invok"
-    r"|delegat|\bask|requir|utili|leverag|count|lean|draw|without|upstream|own|maintain|\brun|operat|manag|support|look|taken? care|develop|belong"
-    r"|responsib|under the|in the|lies|sits|rests|\bteam|pager|on.call|playbook|falls|lives with|build|built|backed|powered|client|consumer|tended|steward|cared|accountable|keeps|kept",
-    re.IGNORECASE,
+_TELLING = frozenset(
+    """accountable ask asks backed belong belongs built call calls called care client clients connect connects consume
+    consumed consumer consumers consumes count counts crew delegate delegates depend depended dependencies dependency
+    dependent depends developed draw draws falls fetch fetches get gets guild hands invoke invoked invokes kept lean leans
+    leverage leverages lies lives load loads look looked looks maintain maintained maintainer maintainers maintains make
+    makes manage managed manages microservice microservices need needed needs operate operated operates own owned owner
+    owners ownership owning owns pager persist persists playbook playbooks powered pull pulls queried queries query read
+    reads relied relies rely require required requires responsibility responsible rests run runbook runbooks runs save
+    saves send sends services service sits speak speaks squad staffed stewarded stewards store stores support supported
+    supports takes taken talk talks team tended tribe upstream upstreams use used uses utilises utilizes without write
+    writes chapter reach things systems components""".split()
 )
+_WORDS = re.compile(r"[a-z]+")
+
+
+def may_tell(sentence: str) -> bool:
+    """Whether a sentence has a word that a relation is told with. Most have none, and are not looked at closely."""
+    return not _TELLING.isdisjoint(_WORDS.findall(sentence.lower()))
 
 
 class Reader:
     """Reads the sentences of a page, one after another. `mentions`: what each sign stands for."""
 
-    def __init__(self, mentions: dict[str, Mention], talk: Talk) -> None:
+    def __init__(self, mentions: dict[str, Mention], talk: Talk, *, open_world: bool) -> None:
         self._mentions = mentions
         self._talk = talk
+        self._open = open_world
 
     def read(self, sentence: str) -> list[Said]:
         """What a sentence says; nothing for a question."""
@@ -213,6 +277,11 @@ class Reader:
             self._talk.pending = None
             return []
         self._talk.pending = None
+        if not _SIGN.search(text) and not text.endswith(":"):
+            return []
+        if not may_tell(text):
+            self._move_on(text, [])
+            return []
         said = [*self._needs(text), *self._owned(text)]
         self._move_on(text, said)
         return [*said, *self._runbooks(text)]
@@ -223,7 +292,7 @@ class Reader:
             return []
         pattern = _TEAMS if label == "owned" else _ITEM
         found, _ = self._list(text, 0, pattern, listed=True)
-        return [each for each in found if label == "owned" or _believed(each, trust, len(found), listed=True)]
+        return [each for each in found if label == "owned" or self._believed(each, trust, len(found), listed=True)]
 
     # -- who needs whom
 
@@ -234,7 +303,10 @@ class Reader:
             if subjects:
                 yield from self._need(subjects, text, match.end(), trust)
         for match in _WITHOUT.finditer(text):
-            yield from self._need(self._subjects(text, match.start(), finite=True), text, match.end(), Trust.STRONG)
+            subjects = self._subjects(text, match.start(), finite=True)
+            yield from self._need(
+                subjects, text[: match.end()] + text[match.end() :].replace(" or ", " and "), match.end(), Trust.STRONG
+            )
         yield from self._needs_in_nouns(text)
         yield from self._passive(text)
 
@@ -254,7 +326,7 @@ class Reader:
         if not objects or _CONDITION.match(text, end):
             return
         for target in objects:
-            if _believed(target, trust, len(objects), listed=bool(quantity)):
+            if self._believed(target, trust, len(objects), listed=bool(quantity)):
                 for source in subjects:
                     yield Said("needs", source, target, trust)
 
@@ -289,8 +361,8 @@ class Reader:
                     for target in objects:
                         if (
                             source is not None
-                            and _believed(source, trust, len(subjects))
-                            and _believed(target, trust, len(objects))
+                            and self._believed(source, trust, len(subjects))
+                            and self._believed(target, trust, len(objects))
                         ):
                             yield Said("needs", source, target, trust)
 
@@ -309,11 +381,15 @@ class Reader:
                 for source in self._whose(match, text) if teams else ():
                     yield from (Said("owned", source, team) for team in teams)
         yield from self._owns(text)
+        for pattern in _TURNED:
+            for match in pattern.finditer(text):
+                if not _VETO.search(text, _clause_start(text, match.start()), match.start()):
+                    yield from (Said("owned", each, self._mentions[match["team"]]) for each in self._whose(match, text))
 
     def _owns(self, text: str) -> Iterator[Said]:
         for match in _OWNS.finditer(text):
             before = text[_clause_start(text, match.start()) : match.start()]
-            if _VETO.search(before) or not _MAY_LEAD.search(before):
+            if not match["who"] and (_VETO.search(before) or not _MAY_LEAD.search(before)):
                 continue
             things, end = self._list(text, match.end() - 1, _ITEM)
             if (
@@ -330,14 +406,18 @@ class Reader:
     def _owned_thing(self, text: str, match: re.Match[str], pattern: re.Pattern[str]) -> Sequence[Mention]:
         """What is owned. "X, owned by T, ..." and "Owned by T, X ..." too."""
         start = match.start()
-        before = text[:start].rstrip(" ,(")
+        before = text[:start].rstrip(" ,(:–-")
         if not before and pattern is _OWNED:
             following = re.compile(rf"[^,;]{{0,60}}, {_DET}(?P<name>{SERVICE}){_NOUN}{_AFTER} [a-z]").match(
                 text, match.end()
             )
             return [self._mentions[following["name"]]] if following else self._default()
         touching = re.search(rf"{_DET}(?P<name>{SERVICE}){_NOUN}{_AFTER}$", before)
-        if touching and text[len(before) : start].strip() in (",", "(") and not match.group().startswith(("is", "are")):
+        if (
+            touching
+            and text[len(before) : start].strip() in (",", "(", ":", "-", "–")
+            and not match.group().startswith(("is", "are"))
+        ):
             return [self._mentions[touching["name"]]] if not _VETO.search(before) else []
         if touching and not match.group().strip().lower().startswith(("is", "are", "'s", "’s", "belongs", "has")):
             return []
@@ -347,13 +427,8 @@ class Reader:
         found, end = self._list(text, at, _TEAMS)
         if _CONDITION.match(text, end):
             return []
-        told = (Kind.TEAM, Kind.EITHER, Kind.NEW_TEAM)
-        return [
-            each
-            for each in found
-            if each.kind in told
-            or ((plain and not each.refs and each.kind is not Kind.JOINED) or (plain and each.kind is Kind.JOINED))
-        ]
+        told = [each for each in found if each.kind in (Kind.TEAM, Kind.EITHER, Kind.NEW_TEAM)]
+        return told if told or not plain else [each for each in found if not each.refs]
 
     # -- where its runbook is
 
@@ -363,10 +438,10 @@ class Reader:
         for match in _IS_RUNBOOK.finditer(text):
             if not _VETO.search(text[: match.start()]):
                 for source in self._whose(match, text):
-                    yield Said("runbook", source, self._mentions[match["link"] or match["link2"]])
+                    yield Said("runbook", source, self._mentions[match["link"] or match["link2"] or match["link3"]])
 
     def _runbook(self, text: str, match: re.Match[str]) -> Iterator[Said]:
-        clause = text[_clause_start(text, match.start()) : match.start()]
+        clause = text[_clause_start(text, match.start()) : match.start()].strip()
         link = match["direct"]
         between = ""
         if not link:
@@ -374,21 +449,12 @@ class Reader:
             if not lead:
                 return
             link, between = lead["link"], lead["between"]
-        if (
-            _NO_RUNBOOK.search(clause)
-            or _NO_RUNBOOK.search(between)
-            or _WISHED.search(clause)
-            or re.search(r"[.!?] ", between)
-        ):
+        if any(pattern.search(part) for pattern in (_NO_RUNBOOK, _WISHED) for part in (clause, between)):
             return
         named = match["whose"] or match["of"] or match["its"] or match["ofit"]
-        if (not named and re.search(r"(?:for|of|to|about) \w", between)) or (not named and len(between.split()) > 12):
+        if not _IS_AT.match(between) or not (_BEFORE_NAMED if named else _BEFORE_ANY).search(clause):
             return
-        if not named and re.search(
-            r"(?:\w['’]s|\b(?!(?:the|its|this|a|our|see|read|follow|full|main|and|in|with|use)\b)[A-Za-z]\w*) ?$",
-            clause,
-            re.IGNORECASE,
-        ):
+        if not named and (match["word"].lower().endswith("s") or len(between.split()) > 8):
             return
         for source in self._whose(match, text):
             yield Said("runbook", source, self._mentions[link])
@@ -427,11 +493,9 @@ class Reader:
         if not finite:
             return []
         if by := _BY_PRONOUN.search(left):
-            return (
-                self._pronoun(by.group(), text[:start] + left[: by.start()])
-                if _MAY_LEAD.search(left[: by.start()])
-                else []
-            )
+            lead = left[: by.start()]
+            leads = _MAY_LEAD.search(lead) or _PREPOSITION.search(lead)
+            return self._pronoun(by.group(), text[:start] + lead) if leads else []
         if relative := _RELATIVE.search(left):
             before = left[: relative.start()]
             if relative["comma"] or not before.strip() or _MAY_LEAD.search(before):
@@ -486,10 +550,17 @@ class Reader:
         found: list[tuple[Mention, int]] = []
         ending = False
         while len(found) < 12 and (item := pattern.match(text, at)):
-            found.append((self._mentions[item["name"]], item.end()))
+            mention = self._mentions[item["name"]]
+            if (
+                mention.kind is Kind.WORD
+                and _ARTICLE.search(text, at, item.start("name"))
+                and not self._is_subject(mention)
+            ):
+                break
+            found.append((mention, item.end()))
             at = item.end()
             purpose = _PURPOSE.match(text, at)
-            joint = _SEPARATOR.match(text, purpose.end() if purpose else at)
+            joint = _ASIDE.match(text, at) or _SEPARATOR.match(text, purpose.end() if purpose else at)
             if not joint or (ending and joint.group().strip() == ","):
                 break
             ending = ending or joint.group().strip() not in (",", "/")
@@ -499,6 +570,21 @@ class Reader:
         ):
             found.pop()
         return [mention for mention, _ in found], (found[-1][1] if found else at)
+
+    def _believed(self, mention: Mention, trust: Trust, count: int, *, listed: bool = False) -> bool:
+        """Whether a name that stands where a service should is one. The less it looks like one, the more the verb has
+        to say; and where a catalogue names the services, what it lacks has to look like one all the more."""
+        if trust is Trust.STRONG or mention.kind in (Kind.SERVICE, Kind.EITHER):
+            return True
+        if mention.kind is Kind.NEW:
+            return self._open or trust is Trust.CALL or bool(mention.also) or has_role(mention.name)
+        if mention.kind is Kind.WORD:
+            return not mention.refs and trust is Trust.CALL
+        return self._open and (trust is Trust.CALL or count > 1 or listed)
+
+    def _is_subject(self, mention: Mention) -> bool:
+        subject = self._talk.subject
+        return bool(subject and subject.refs and subject.refs == mention.refs)
 
     def _move_on(self, text: str, said: Sequence[Said]) -> None:
         """Whom the next "it" means: whom this sentence spoke of, else the only service that it named."""
@@ -519,18 +605,6 @@ def _clause_start(text: str, at: int) -> int:
     for match in _CLAUSE.finditer(text, 0, at):
         last = match.end()
     return last
-
-
-def _believed(mention: Mention, trust: Trust, count: int, *, listed: bool = False) -> bool:
-    """Whether a name that stands where a service should is one. The less it looks like one, the more the verb has to
-    say."""
-    if mention.kind in (Kind.SERVICE, Kind.EITHER, Kind.NEW):
-        return True
-    if trust is Trust.STRONG:
-        return True
-    if mention.kind is Kind.WORD:
-        return not mention.refs and trust is Trust.CALL
-    return trust is Trust.CALL or count > 1 or listed
 
 
 def _ownable(mention: Mention) -> bool:

@@ -11,11 +11,11 @@ _W = r"[A-Za-z][\w-]{0,40}"
 _ANY_SERVICE = signs(Kind.SERVICE, Kind.WORD, Kind.EITHER, Kind.NEW, Kind.CODE)
 _ONE = rf"(?:{_ANY_SERVICE}|\b{_W})"
 _TEAM = re.compile(
-    rf"\b(?P<det>[Tt]he |[Oo]ur |@)?(?:(?P<caps>(?:[A-Z][\w&-]{{0,40}} (?:(?:and|&) )?){{1,4}})"
-    rf"|(?P<low>(?:[a-z][\w-]{{1,40}} ){{1,3}})|(?P<sign>{signs(Kind.CODE, Kind.NEW, Kind.OTHER)}) )(?P<noun>{TEAM_NOUN})\b(?![-’'])"
+    rf"\b(?:(?P<caps>(?:[A-Z][\w&-]{{0,40}} (?:(?:and|&) )?){{1,4}})"
+    rf"|(?P<det>[Tt]he |[Oo]ur )(?P<low>(?:[a-z][\w-]{{1,40}} ){{1,3}})|(?P<sign>{signs(Kind.CODE, Kind.NEW, Kind.OTHER)}) )(?P<noun>{TEAM_NOUN})\b(?!-)"
 )
 _TEAM_FIRST = re.compile(
-    rf"\b(?:the )?[Tt]eam (?:(?P<caps>[A-Z][\w-]{{1,40}}(?: [A-Z][\w-]{{1,40}}){{0,2}})|(?P<low>[a-z][a-z0-9]{{1,40}}(?:-[a-z0-9]{{1,40}}){{1,4}})|(?P<sign>{signs(Kind.CODE, Kind.NEW)}))"
+    rf"\b(?:the )?[Tt]eam(?P<is> is|:)? (?:(?P<caps>[A-Z][\w-]{{1,40}}(?: [A-Z][\w-]{{1,40}}){{0,2}})|(?P<low>[a-z][a-z0-9]{{1,40}}(?:-[a-z0-9]{{1,40}}){{1,4}})|(?P<sign>{signs(Kind.CODE, Kind.NEW)}))"
 )
 _TEAM_JOINED = re.compile(
     r"(?<![\w/.@-])(?:team-[a-z0-9]{2,40}(?:-[a-z0-9]{1,40}){0,4}|[a-z0-9]{2,40}(?:-[a-z0-9]{1,40}){0,4}-(?:team|squad))(?![\w/-])"
@@ -127,15 +127,18 @@ class Shapes:
             return self._new_team(name)
         words = (match["caps"] or match["low"]).split()
         kept = _capitals(words, _NO_TEAM) if match["caps"] else _last_words(words, _NO_TEAM, 2)
-        if not kept or (match["low"] and not match["det"]):
+        if not kept:
             return match.group()
         before = " ".join(words[: len(words) - len(kept)])
-        lead = f"{before} " if before else ""
+        lead = (match["det"] or "") + (f"{before} " if before else "")
         return f"{lead}{self._new_team(' '.join(kept))}"
 
     def _team_first(self, match: re.Match[str]) -> str:
         name = match["caps"] or match["low"] or self._given.mentions[match["sign"]].name
-        return self._given.of(Mention(Kind.NEW_TEAM, name, also=(f"team {name}",)))
+        lead = f"team{match['is']} " if match["is"] else ""
+        if lead and match.string[match.end() : match.end() + 1] not in ("", ".", ",", ";", ")"):
+            return match.group()
+        return lead + self._given.of(Mention(Kind.NEW_TEAM, name, also=(f"team {name}",)))
 
     def _handle(self, match: re.Match[str]) -> str:
         name = match["name"]

@@ -58,6 +58,8 @@ _FIELDS = {
 _LIST_HEADING = re.compile(r"(?:\d{1,2}[.)]? )?(?P<label>\S.{1,58}?)(?: of (?:the |this )?\S.{0,40})?\W*\Z")
 _LOOSE = re.compile(r"requires|needs|uses|calls", re.IGNORECASE)
 _LINK = re.compile(signs(Kind.LINK))
+_TEAM_NAME = re.compile(r"[A-Za-z][\w&-]{1,40}\.?\Z")
+_NOBODY = frozenset("tbd tba none nobody unknown unclear everyone all na todo yes no us we me you see it".split())
 _WHOLE = re.compile(rf"\W{{0,3}}{signs(*Kind)}{signs(Kind.LINK)}?(?: service)?\W{{0,3}}\Z")
 
 
@@ -67,27 +69,20 @@ def field_of(label: str) -> str:
     return next((kind for kind, pattern in _FIELDS.items() if pattern.fullmatch(text)), "")
 
 
-def subject_of(headings: Sequence[str], names: Names, given: Signs) -> Mention | None:
-    """The service that the nearest heading is about that is about one."""
-    for depth in range(len(headings) - 1, -1, -1):
-        mention = _about(headings[depth], names, given, title=depth == 0)
-        if mention:
-            return mention
-    return None
-
-
-def _about(heading: str, names: Names, given: Signs, *, title: bool) -> Mention | None:
+def subject_of(heading: str, names: Names, *, title: bool) -> Mention | None:
+    """The service that a heading is about, if it names one and nothing else. A page's title may say more: what kind
+    of page it is."""
     heading = heading[:120].strip()
     for pattern in _TITLES if title else (*_TITLES[:2], _TITLES[-1]):
         match = pattern.fullmatch(heading)
         if match:
-            mention = _only(match["name"], names, given, plain=title and pattern in _TITLES[:2])
+            mention = _only(match["name"], names, plain=title and pattern in _TITLES[:2])
             if mention:
                 return mention
     return None
 
 
-def _only(text: str, names: Names, given: Signs, *, plain: bool) -> Mention | None:
+def _only(text: str, names: Names, *, plain: bool) -> Mention | None:
     """The service that a text names and nothing else. A plain word is one only where the title says "runbook"."""
     text = re.sub(r"^(?:the|our) ", "", text.strip(" .:*_`\"'"), flags=re.IGNORECASE)
     known = names.vocabulary.named(text) or names.vocabulary.named(
@@ -96,8 +91,9 @@ def _only(text: str, names: Names, given: Signs, *, plain: bool) -> Mention | No
     services = tuple(ref for ref in known if ref.label.value == "Service")
     if services:
         return Mention(Kind.SERVICE, services[0].name, services)
+    given = Signs()
     shaped = Shapes(given, open_world=names.open).sign(text)
-    if len(shaped) == 1 and _SERVICE_NAME.match(shaped):
+    if len(shaped) == 1 and _SERVICE_NAME.match(shaped) and ("-" in text or given.mentions[shaped].kind is Kind.NEW):
         found = given.mentions[shaped]
         return found if not found.refs else None
     words = text.lower().split()
@@ -154,7 +150,7 @@ class Fields:
     ) -> Iterator[Said]:
         label = block.cells[0]
         kind = field_of(label)
-        value = " ".join(sentences).strip()
+        value = sentences[0].strip()
         talk.pending = None
         if kind == "subject" and (named := _WHOLE.match(value.rstrip(".")) and _SERVICE_NAME.search(value)):
             talk.last = mentions[named.group()]
@@ -167,6 +163,8 @@ class Fields:
             talk.pending = (kind, sources, Trust.STRONG)
             return
         yield from self._listed(kind, sources, _trust_of(label), value, reader, mentions)
+        for sentence in sentences[1:]:
+            yield from reader.read(sentence)
 
     def _row(
         self, block: Block, cells: Sequence[str], reader: Reader, talk: Talk, mentions: dict[str, Mention]
@@ -202,6 +200,8 @@ class Fields:
             targets = [mentions[link.group()]] if link and short else []
         else:
             targets = reader.items(text, kind, trust)
+            if kind == "owned" and not targets and _TEAM_NAME.match(text) and text.lower() not in _NOBODY:
+                targets = [Mention(Kind.NEW_TEAM, text.rstrip(". "))]
         for source in sources:
             for target in targets:
                 yield Said(kind, source, target, trust)
@@ -216,4 +216,4 @@ def _announced(headings: Sequence[str]) -> str:
         return ""
     match = _LIST_HEADING.fullmatch(headings[-1][:100])
     kind = field_of(match["label"]) if match else ""
-    return kind if kind != "subject" else ""
+    return "" if kind == "subject" or (kind == "runbook" and headings[-1].strip().endswith("s")) else kind

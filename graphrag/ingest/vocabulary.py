@@ -58,7 +58,7 @@ class Vocabulary:
         """The same for the same names, whatever their order."""
         self._entries = _entries(told)
         self._keys = sorted(self._entries)
-        self._starts = frozenset(key[:_START] for key in self._keys)
+        self._starts = frozenset(key[:length] for key in self._keys for length in range(1, _START + 1))
         self._pages = {name: Ref(label, name) for label, name, _ in told if label in _PAGES}
         self._links = PageLinks(self._pages)
         self.labels = frozenset(label for label, _, _ in told)
@@ -79,16 +79,15 @@ class Vocabulary:
         A name is found whole: `payments-api` is not in `payments-api-v2`. One pass: each word costs one look-up
         unless a name begins like it.
         """
-        atoms = [(match.start(), match.end()) for match in _ATOM.finditer(text)]
+        atoms = [match.span() for match in _ATOM.finditer(text)]
+        starts, folded = self._starts, text.lower() if text.isascii() else ""
         matches: list[Match] = []
-        at = 0
-        while at < len(atoms):
-            found = self._longest(text, atoms, at)
-            if found is None:
-                at += 1
-                continue
-            match, at = found
-            matches.append(match)
+        past = 0
+        for at, (start, end) in enumerate(atoms):
+            begins = folded[start : min(end, start + _START)] if folded else name_key(text[start:end])[:_START]
+            if at >= past and begins in starts and (found := self._longest(text, atoms, at)):
+                match, past = found
+                matches.append(match)
         return matches
 
     def _longest(self, text: str, atoms: list[tuple[int, int]], first: int) -> tuple[Match, int] | None:
@@ -122,8 +121,6 @@ class Vocabulary:
             before = end
 
     def _begins(self, key: str) -> bool:
-        if len(key) >= _START and key[:_START] not in self._starts:
-            return False
         place = bisect_left(self._keys, key)
         return place < len(self._keys) and self._keys[place].startswith(key)
 
