@@ -84,7 +84,7 @@ class SqliteStore:
         await self._write(lambda db: db.executemany(sql, rows))
 
     async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
-        return await self._read(lambda db: reads.read_nodes(db, tenant, ids, view))
+        return await self._read(lambda db: reads.nodes(db, tenant, ids, view))
 
     async def resolve(
         self, tenant: str, keys: Collection[str], labels: Collection[Label], view: View = NOW
@@ -96,7 +96,7 @@ class SqliteStore:
     ) -> list[Hit]:
         def search(db: sqlite3.Connection) -> list[Hit]:
             scores = self._vectors.nearest(db, tenant, vector, limit, labels, view)
-            nodes = reads.read_nodes(db, tenant, scores, view)
+            nodes = reads.nodes(db, tenant, scores, view)
             return [Hit(nodes[id], score) for id, score in scores.items() if id in nodes]
 
         return await self._read(search)

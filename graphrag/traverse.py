@@ -181,22 +181,80 @@ def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
     return [step.there for step in reached]
 
 
+@dataclass(slots=True)
+class _Around:
+    """What a neighbourhood has read so far, every node and edge once and whole. `hops` may hold a start that the view
+    does not see: a walk goes on from there."""
+
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    hops: dict[str, int] = field(default_factory=dict[str, int])
+    edges: list[Edge] = field(default_factory=list[Edge])
+    truncated: bool = False
+
+
 def _surroundings(
     start_ids: Collection[str], types: Collection[EdgeType], limits: _Limits, view: View
 ) -> Exploration[Neighbourhood]:
-    walk = yield from _walk(dict.fromkeys(start_ids, ""), _Ways(types, Direction.BOTH, view), limits)
-    inner = [id for id, hop in walk.hops.items() if hop < limits.hops] if types else []
-    most = _EDGES_A_NODE * max(limits.cap, 1)
-    edges: list[Edge]
-    nodes: dict[str, Node]
-    edges, nodes = yield [EdgesOf(inner, types, Direction.BOTH, most + 1, view), NodesOf(walk.hops, view)]
-    kept = (edge for edge in edges[:most] if edge.source in nodes and edge.target in nodes)
+    around = _Around()
+    room, most_edges = limits.cap, _EDGES_A_NODE * max(limits.cap, 1)
+    frontier = list(dict.fromkeys(start_ids))
+    for hop in range(limits.hops + 1 if types else 1):
+        # The nodes of a level and the edges that lead on from it are asked for at once: a wait less for each hop.
+        most = most_edges - len(around.edges)
+        onward = [EdgesOf(frontier, types, Direction.BOTH, most + 1, view)] if types and hop < limits.hops else []
+        level: dict[str, Node]
+        edges: list[list[Edge]]
+        level, *edges = yield [NodesOf(frontier, view), *onward]
+        room -= _take_level(around, level, hop, frontier)
+        if not edges:
+            break
+        around.truncated |= len(edges[0]) > most
+        frontier = _take_edges(around, edges[0][:most], hop)
+        if len(frontier) > room:
+            frontier = yield from _nearest(around, _Ways(types, Direction.BOTH, view), most_edges, hop, room)
+        if not frontier:
+            break
+    kept = (edge for edge in around.edges if edge.source in around.nodes and edge.target in around.nodes)
     return Neighbourhood(
-        nodes={id: nodes[id] for id in walk.hops if id in nodes},
+        nodes=around.nodes,
         edges=tuple(sorted(kept, key=lambda edge: (edge.type, edge.source, edge.target, edge.verb))),
-        hops={id: hop for id, hop in walk.hops.items() if id in nodes},
-        truncated=walk.truncated or len(edges) > most,
+        hops={id: around.hops[id] for id in around.nodes},
+        truncated=around.truncated,
     )
+
+
+def _take_level(around: _Around, level: Mapping[str, Node], hop: int, frontier: Collection[str]) -> int:
+    """The room that the level takes up."""
+    if not hop:
+        around.hops.update(dict.fromkeys(frontier, 0))
+        around.nodes.update({id: level[id] for id in frontier if id in level})
+        return 0
+    for node in sorted(level.values(), key=lambda node: (node.name, node.id)):
+        around.hops[node.id] = hop
+        around.nodes[node.id] = node
+    return len(level)
+
+
+def _take_edges(around: _Around, edges: Iterable[Edge], hop: int) -> list[str]:
+    """What the edges of a level lead to. Those back to the level before were read with it."""
+    reached: dict[str, None] = {}
+    for edge in edges:
+        source, target = around.hops.get(edge.source, -1), around.hops.get(edge.target, -1)
+        if source in (hop, -1) and target in (hop, -1):
+            around.edges.append(edge)
+            if source != target:
+                reached[edge.source if target == hop else edge.target] = None
+    return list(reached)
+
+
+def _nearest(around: _Around, ways: _Ways, most_edges: int, hop: int, room: int) -> Exploration[list[str]]:
+    """Those of a next level with more nodes than there is room for that come first by name."""
+    frontier = [id for id, hops in around.hops.items() if hops == hop]
+    steps: list[Step]
+    ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
+    reached = sorted((step.name, step.there) for step in steps if step.there not in around.hops)
+    around.truncated |= cut or len(reached) > room
+    return [id for _, id in reached[:room]]
 
 
 def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
