@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from graphrag.identity import name_key
@@ -52,6 +53,8 @@ from graphrag.writing import storable
 
 _NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
 _EDGE = ", ".join(f"e.{name}" for name in EDGE_COLUMNS)
+_BY_ENDS = itemgetter(*map(EDGE_COLUMNS.index, ("type", "source", "target", "verb", "scope")))
+_BY_CONFIRMATIONS = itemgetter(EDGE_COLUMNS.index("confirmations"))
 _HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
 
 
@@ -129,12 +132,12 @@ def edges(
     # An edge of which both ends are asked for comes once: UNION, not UNION ALL.
     sql = _ever(
         view,
-        """SELECT {e_columns} FROM {past}edge AS e WHERE row IN (
-        SELECT e.row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
+        """SELECT {e_columns} FROM (
+        SELECT e.row AS row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
         WHERE {leaving} AND {e_seen}
         UNION
-        SELECT e.row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.target = i.value
-        WHERE {reaching} AND {e_seen})""",
+        SELECT e.row AS row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.target = i.value
+        WHERE {reaching} AND {e_seen}) AS w CROSS JOIN {past}edge AS e ON e.row = w.row""",
         types,
         direction,
     )
@@ -143,8 +146,14 @@ def edges(
         "ids": _storable(ids),
         "limit": limit,
     }
-    order = "ORDER BY confirmations DESC, type, source, target, verb, scope"
-    return read_edges(_plain(db, f"{sql} {order} LIMIT :limit", values))
+    rows = _plain(db, f"{sql} LIMIT :limit", values)
+    if len(rows) < limit:  # all there are: ordered here, as SQLite is slow at moving whole rows about
+        rows.sort(key=_BY_ENDS)
+        rows.sort(key=_BY_CONFIRMATIONS, reverse=True)
+    else:
+        order = "ORDER BY confirmations DESC, type, source, target, verb, scope"
+        rows = _plain(db, f"SELECT * FROM ({sql}) {order} LIMIT :limit", values)
+    return read_edges(rows)
 
 
 def steps(

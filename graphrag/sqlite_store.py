@@ -43,6 +43,9 @@ from graphrag.store import Exploration, Found, Vector
 
 _BUSY_SECONDS = 30.0
 _RETRY_SECONDS = 0.01
+_MAPPED_BYTES = 2**31
+"""As much of the file as SQLite maps at most. A walk reads all over it: in a mapping each page that the system has in
+memory is there, for every reader and also after a write, where a cache of the connection would begin anew."""
 
 Result = TypeVar("Result")
 
@@ -234,6 +237,7 @@ class SqliteStore:
                 return self._readers.pop()
         db = self._connect()
         db.execute("PRAGMA query_only = ON")
+        db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         return db
 
     def _give_back(self, db: sqlite3.Connection) -> None:

@@ -183,11 +183,9 @@ def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
 
 @dataclass(slots=True)
 class _Around:
-    """What a neighbourhood has read so far, every node and edge once and whole. `hops` may hold a start that the view
-    does not see: a walk goes on from there."""
+    """What a neighbourhood has read so far, each edge once."""
 
-    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
-    hops: dict[str, int] = field(default_factory=dict[str, int])
+    hops: dict[str, int]
     edges: list[Edge] = field(default_factory=list[Edge])
     truncated: bool = False
 
@@ -195,66 +193,74 @@ class _Around:
 def _surroundings(
     start_ids: Collection[str], types: Collection[EdgeType], limits: _Limits, view: View
 ) -> Exploration[Neighbourhood]:
-    around = _Around()
-    room, most_edges = limits.cap, _EDGES_A_NODE * max(limits.cap, 1)
-    frontier = list(dict.fromkeys(start_ids))
-    for hop in range(limits.hops + 1 if types else 1):
-        # The nodes of a level and the edges that lead on from it are asked for at once: a wait less for each hop.
-        most = most_edges - len(around.edges)
-        onward = [EdgesOf(frontier, types, Direction.BOTH, most + 1, view)] if types and hop < limits.hops else []
-        level: dict[str, Node]
-        edges: list[list[Edge]]
-        level, *edges = yield [NodesOf(frontier, view), *onward]
-        room -= _take_level(around, level, hop, frontier)
-        if not edges:
-            break
-        around.truncated |= len(edges[0]) > most
-        frontier = _take_edges(around, edges[0][:most], hop)
-        if len(frontier) > room:
-            frontier = yield from _nearest(around, _Ways(types, Direction.BOTH, view), most_edges, hop, room)
-        if not frontier:
-            break
-    kept = (edge for edge in around.edges if edge.source in around.nodes and edge.target in around.nodes)
+    """Edges are read whole hop by hop, and nodes at the end, when it is known which: nothing is read twice."""
+    start = dict.fromkeys(start_ids, 0)
+    around = _Around(dict(start))
+    yield from _spread(around, _Ways(types, Direction.BOTH, view), limits)
+    nodes: dict[str, Node]
+    (nodes,) = yield [NodesOf(around.hops, view)]
+    if any(id not in nodes for id in around.hops if id not in start):
+        around = _through(nodes, around, start, limits.hops)
+    hops = around.hops
+    order = sorted(hops.keys() & nodes.keys(), key=lambda id: (hops[id], nodes[id].name, id))
+    edges = (edge for edge in around.edges if edge.source in nodes and edge.target in nodes)
     return Neighbourhood(
-        nodes=around.nodes,
-        edges=tuple(sorted(kept, key=lambda edge: (edge.type, edge.source, edge.target, edge.verb))),
-        hops={id: around.hops[id] for id in around.nodes},
+        nodes={id: nodes[id] for id in order},
+        edges=tuple(sorted(edges, key=lambda edge: (edge.type, edge.source, edge.target, edge.verb))),
+        hops={id: hops[id] for id in order},
         truncated=around.truncated,
     )
 
 
-def _take_level(around: _Around, level: Mapping[str, Node], hop: int, frontier: Collection[str]) -> int:
-    """The room that the level takes up."""
-    if not hop:
-        around.hops.update(dict.fromkeys(frontier, 0))
-        around.nodes.update({id: level[id] for id in frontier if id in level})
-        return 0
-    for node in sorted(level.values(), key=lambda node: (node.name, node.id)):
-        around.hops[node.id] = hop
-        around.nodes[node.id] = node
-    return len(level)
+def _spread(around: _Around, ways: _Ways, limits: _Limits) -> Exploration[None]:
+    """Hop by hop to all that edges lead to; where the cap cuts, to what the view sees and comes first by name."""
+    frontier, room, most_edges = list(around.hops), limits.cap, _EDGES_A_NODE * max(limits.cap, 1)
+    for hop in range(1, limits.hops + 1):
+        if not frontier or not ways.types:
+            break
+        most = most_edges - len(around.edges)
+        edges: list[Edge]
+        (edges,) = yield [EdgesOf(frontier, ways.types, ways.direction, most + 1, ways.view)]
+        around.truncated |= len(edges) > most
+        reached = _take_edges(around, edges[:most], hop)
+        if len(reached) > room:
+            steps: list[Step]
+            ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
+            named = sorted((step.name, step.there) for step in steps if step.there not in around.hops)
+            around.truncated |= cut or len(named) > room
+            reached = [id for _, id in named[:room]]
+        around.hops.update(dict.fromkeys(reached, hop))
+        frontier = reached
+        room -= len(frontier)
 
 
 def _take_edges(around: _Around, edges: Iterable[Edge], hop: int) -> list[str]:
-    """What the edges of a level lead to. Those back to the level before were read with it."""
+    """What the edges that this hop looks at lead to. Those back to the level before were read with it."""
     reached: dict[str, None] = {}
     for edge in edges:
-        source, target = around.hops.get(edge.source, -1), around.hops.get(edge.target, -1)
-        if source in (hop, -1) and target in (hop, -1):
+        source, target = around.hops.get(edge.source, hop), around.hops.get(edge.target, hop)
+        if source >= hop - 1 and target >= hop - 1:
             around.edges.append(edge)
             if source != target:
-                reached[edge.source if target == hop else edge.target] = None
+                reached[edge.source if source == hop else edge.target] = None
     return list(reached)
 
 
-def _nearest(around: _Around, ways: _Ways, most_edges: int, hop: int, room: int) -> Exploration[list[str]]:
-    """Those of a next level with more nodes than there is room for that come first by name."""
-    frontier = [id for id, hops in around.hops.items() if hops == hop]
-    steps: list[Step]
-    ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
-    reached = sorted((step.name, step.there) for step in steps if step.there not in around.hops)
-    around.truncated |= cut or len(reached) > room
-    return [id for _, id in reached[:room]]
+def _through(nodes: Collection[str], around: _Around, start: Mapping[str, int], hops: int) -> _Around:
+    """The same without what only leads through nodes that the view does not see. A walk may start at such a node."""
+    seen = _Around(dict(start), truncated=around.truncated)
+    beside: dict[str, list[str]] = {}
+    for edge in around.edges:
+        beside.setdefault(edge.source, []).append(edge.target)
+        beside.setdefault(edge.target, []).append(edge.source)
+    frontier = list(start)
+    for hop in range(1, hops + 1):
+        ends = (there for here in frontier for there in beside.get(here, ()))
+        frontier = [id for id in dict.fromkeys(ends) if id in nodes and id not in seen.hops]
+        seen.hops.update(dict.fromkeys(frontier, hop))
+    inner = {id for id, hop in seen.hops.items() if hop < hops}
+    seen.edges += (edge for edge in around.edges if edge.source in inner or edge.target in inner)
+    return seen
 
 
 def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
