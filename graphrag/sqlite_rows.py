@@ -29,19 +29,39 @@ Row = Sequence[Any]
 
 def read_nodes(rows: Iterable[Row]) -> list[Node]:
     """From rows that begin with `NODE_COLUMNS`. By place: by name each column would be looked for."""
-    told = list(rows)
-    every = _properties([row[_NODE_PROPERTIES] for row in told])
+    told = [row[:_NODE_WIDTH] for row in rows]
     aliases = _parsed([row[_ALIASES] for row in told])
+    properties = _properties([row[_NODE_PROPERTIES] for row in told])
     return [
-        _node(read, tuple(names), *row[:_NODE_WIDTH]) for row, read, names in zip(told, every, aliases, strict=True)
+        Node(
+            id,
+            tenant,
+            LABELS[label],
+            name,
+            _life(*life),
+            summary,
+            tuple(names),
+            read,
+            scope,
+            _list(identifiers),
+            _list(chunks),
+        )
+        for (id, tenant, scope, label, name, summary, _, identifiers, _, chunks, *life), names, read in zip(
+            told, aliases, properties, strict=True
+        )
     ]
 
 
 def read_edges(rows: Iterable[Row]) -> list[Edge]:
     """From rows that begin with `EDGE_COLUMNS`."""
-    told = list(rows)
-    every = _properties([row[_EDGE_PROPERTIES] for row in told])
-    return [_edge(read, *row[:_EDGE_WIDTH]) for row, read in zip(told, every, strict=True)]
+    told = [row[:_EDGE_WIDTH] for row in rows]
+    properties = _properties([row[_EDGE_PROPERTIES] for row in told])
+    return [
+        Edge(tenant, _TYPES[type], source, target, _life(*life), summary, read, verb, scope, _list(chunks))
+        for (tenant, scope, type, verb, source, target, summary, _, chunks, *life), read in zip(
+            told, properties, strict=True
+        )
+    ]
 
 
 def read_node(row: Row) -> Node:
@@ -59,56 +79,6 @@ def _properties(texts: Sequence[str]) -> list[Mapping[str, PropertyValue]]:
 def _parsed(texts: Sequence[str]) -> list[Any]:
     """JSON, all at once: for values as small as these most of the time would go into the calls."""
     return json.loads(f"[{','.join(texts)}]")
-
-
-def _node(  # after what was parsed before, one parameter a column: by position, as each row of a walk comes here
-    properties: Mapping[str, PropertyValue],
-    aliases: tuple[str, ...],
-    id: str,
-    tenant: str,
-    scope: str,
-    label: str,
-    name: str,
-    summary: str,
-    _aliases: str,
-    identifiers: str,
-    _properties: str,
-    chunks: str,
-    valid_from: str,
-    valid_to: str | None,
-    first_seen: str,
-    last_seen: str,
-    confirmations: int,
-    sources: str,
-    confidence: float,
-) -> Node:
-    life = _life(valid_from, valid_to, first_seen, last_seen, confirmations, sources, confidence)
-    return Node(
-        id, tenant, LABELS[label], name, life, summary, aliases, properties, scope, _list(identifiers), _list(chunks)
-    )
-
-
-def _edge(
-    properties: Mapping[str, PropertyValue],
-    tenant: str,
-    scope: str,
-    type: str,
-    verb: str,
-    source: str,
-    target: str,
-    summary: str,
-    _properties: str,
-    chunks: str,
-    valid_from: str,
-    valid_to: str | None,
-    first_seen: str,
-    last_seen: str,
-    confirmations: int,
-    sources: str,
-    confidence: float,
-) -> Edge:
-    life = _life(valid_from, valid_to, first_seen, last_seen, confirmations, sources, confidence)
-    return Edge(tenant, _TYPES[type], source, target, life, summary, properties, verb, scope, _list(chunks))
 
 
 def _list(text: str) -> tuple[str, ...]:

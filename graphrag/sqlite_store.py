@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from graphrag import sqlite_reads as reads
 from graphrag.errors import GraphError, GraphMisconfigured, GraphUnavailable
@@ -122,12 +122,13 @@ class SqliteStore:
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
         def run(db: sqlite3.Connection) -> Found:
-            asks = next(exploration)
+            answers: list[Any] | None = None
             while True:
                 try:
-                    asks = exploration.send([reads.answer(db, tenant, ask) for ask in asks])
+                    asks = exploration.send(answers)
                 except StopIteration as end:
                     return end.value
+                answers = [reads.answer(db, tenant, ask) for ask in asks]
 
         return await self._read(run)
 

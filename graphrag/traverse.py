@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
 from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf, StepsFrom
@@ -15,6 +16,8 @@ MAX_HOPS = 10
 MAX_CAP = 5_000
 MAX_PATHS = 100
 _EDGES_A_NODE = 20
+_BY_NAME = attrgetter("name", "there")
+_BY_ENDS = attrgetter("type", "source", "target", "verb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +168,8 @@ def _walk(
             break
         steps: list[Step]
         ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
-        reached = [step for step in steps if step.there not in walk.hops and only in (None, step.label)]
-        reached.sort(key=lambda step: (step.name, step.there))
+        reached = [step for step in steps if step.there not in walk.hops and (only is None or step.label is only)]
+        reached.sort(key=_BY_NAME)
         walk.truncated |= cut or len(reached) > room
         frontier = _take(walk, reached[:room], hop)
         room -= len(frontier)
@@ -206,7 +209,7 @@ def _surroundings(
     edges = (edge for edge in around.edges if edge.source in nodes and edge.target in nodes)
     return Neighbourhood(
         nodes={id: nodes[id] for id in order},
-        edges=tuple(sorted(edges, key=lambda edge: (edge.type, edge.source, edge.target, edge.verb))),
+        edges=tuple(sorted(edges, key=_BY_ENDS)),
         hops={id: hops[id] for id in order},
         truncated=around.truncated,
     )
@@ -266,10 +269,12 @@ def _through(nodes: Collection[str], around: _Around, start: Mapping[str, int], 
 def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
     names = yield from _names(start, view)
     walk = yield from _walk(names, _Ways([EdgeType.DEPENDS_ON], direction, view), limits, only=Label.SERVICE)
-    paths: dict[str, tuple[str, ...]] = {}
-    for id, name in walk.names.items():  # in the order reached, so whoever one came from is there already
-        paths[id] = (*paths.get(walk.came_from.get(id, ""), ()), name)
-    members = (Member(id, walk.names[id], hops, paths[id]) for id, hops in walk.hops.items() if hops)
+    paths: dict[str, tuple[str, ...]] = {id: (name,) for id, name in names.items()}
+    members: list[Member] = []
+    for id, before in walk.came_from.items():  # in the order reached, so whoever one came from is there already
+        name = walk.names[id]
+        paths[id] = path = (*paths[before], name)
+        members.append(Member(id, name, walk.hops[id], path))
     return Reach(tuple(members), walk.truncated)
 
 
