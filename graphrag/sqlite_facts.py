@@ -91,7 +91,7 @@ def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | Non
         of_node = of_edge = "tenant = :tenant"
     else:
         wanted = "(SELECT value FROM json_each(:ids))"
-        of_node = f"tenant = :tenant AND id IN {wanted}"
+        of_node = f"+tenant = :tenant AND id IN {wanted}"  # found by their ids: see `_nodes`
         of_edge = f"tenant = :tenant AND (source IN {wanted} OR target IN {wanted})"
     values = {"tenant": tenant, "ids": as_json(map(storable, ids or ()))}
     nodes: list[Node] = []
@@ -123,8 +123,9 @@ def _owners(db: sqlite3.Connection, tenant: str, facts: Facts) -> dict[NameKey, 
 
 
 def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, Node]:
+    # The plus keeps SQLite from going through all of the tenant's nodes in the index that begins with the tenant.
     rows = db.execute(
-        f"SELECT {_NODE} FROM node WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
+        f"SELECT {_NODE} FROM node WHERE +tenant = ? AND id IN (SELECT value FROM json_each(?))",
         (tenant, as_json(ids)),
     )
     return {node.id: node for node in read_nodes(rows)}
