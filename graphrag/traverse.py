@@ -164,7 +164,8 @@ def _walk(
     most_edges = _EDGES_A_NODE * max(limits.cap, 1)
     room = limits.cap
     for hop in range(1, limits.hops + 1):
-        if not frontier or not ways.types or goal in walk.hops:
+        full = walk.truncated and not room  # another hop could only say again that there is more
+        if not frontier or not ways.types or goal in walk.hops or full:
             break
         steps: list[Step]
         ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
@@ -226,6 +227,8 @@ def _spread(around: _Around, ways: _Ways, limits: _Limits) -> Exploration[None]:
         (edges,) = yield [EdgesOf(frontier, ways.types, ways.direction, most + 1, ways.view)]
         around.truncated |= len(edges) > most
         reached = _take_edges(around, edges[:most], hop)
+        if around.truncated and not room:
+            reached = []
         if len(reached) > room:
             steps: list[Step]
             ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
