@@ -126,7 +126,8 @@ def _in_prose(text: Told) -> list[tuple[str, str]]:
             if not (about := _ABOUT.match(sentence)):
                 continue
             verbs = list(_VERB.finditer(sentence, about.end()))
-            for verb, following in zip(verbs, [*(each.start() for each in verbs[1:]), None], strict=True):
+            ends = [*(each.start() for each in verbs[1:]), len(sentence)]
+            for verb, following in zip(verbs, ends[: len(verbs)], strict=True):
                 name = verb["verb"].lower()
                 found.append((_FIELD_OF_VERB.get(name, name), sentence[verb.end() : following]))
     return found
@@ -137,13 +138,14 @@ def _values(pairs: Iterable[tuple[str, str]], name: str) -> Iterator[str]:
 
 
 def _zone_of(text: Told) -> _Clock:
-    for line in (*text.course[:40], *text.lines[:200]):
-        if _TIMES_ARE.search(line[:300]) and not next(iter(stamps(line[:300])), None):
-            said, zone = zone_in(line)
-            if said or _TIMES_ELSEWHERE.search(line[:300]):
-                return _Clock(zone, lost=zone is None)
-        elif _TIMES_ELSEWHERE.search(line[:300]):
-            return _Clock(None, lost=True)
+    for whole_line in (*text.course[:40], *text.lines[:200]):
+        line = whole_line[:300]
+        elsewhere = _TIMES_ELSEWHERE.search(line)
+        if not (elsewhere or _TIMES_ARE.search(line)) or any(each.clock for each in stamps(line)):
+            continue
+        said, zone = zone_in(line)
+        if said or elsewhere:
+            return _Clock(zone, lost=zone is None)
     return _Clock(None, lost=False)
 
 

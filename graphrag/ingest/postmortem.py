@@ -141,7 +141,8 @@ def _front_names(page: Page, keys: Sequence[str], known: Mapping[str, str]) -> t
 def _services(text: Told, known: Known) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for value in text.fields.get("services", ()):
-        for item in items_of(value):
+        rows = (line for line in value.split("\n") if not (cells_of(line) and _SPARED.search(line)))
+        for item in items_of("\n".join(rows)):
             if not _SPARED.search(item[:300]):
                 found |= dict.fromkeys(_listed(item, known.services))
     for line in (*text.impact, *text.fields.get("impact", ())):

@@ -94,7 +94,7 @@ def told(body: str) -> Told:
             continue
         if any(_IMPACT.search(each) for each in section.headings):
             found.impact += section.lines[: _MAX_KEPT - len(found.impact)]
-        if name := _field_of(heading):
+        if name := _field_of(_bare(heading)):
             found.add(name, "\n".join(section.lines[:_MAX_VALUE_LINES]))
         _add_fields(found, section.lines)
     return found
@@ -149,12 +149,12 @@ def _lines(body: str) -> Iterator[str]:
 
 def _heading(line: str, before: list[str]) -> tuple[int, str] | None:
     if match := HEADING.match(line):
-        return len(match.group(1)), _bare(match.group(2))
+        return len(match.group(1)), plain(match.group(2))[:200]
     if match := _BOLD_ALONE.match(line):
-        return 7, _bare(match.group(1))
+        return 7, plain(match.group(1))
     underlined = len(line) >= 3 and line.strip() and not line.strip().strip("-=")
     if underlined and before and len(before[-1]) <= 120 and not re.match(r"\s*[|>*+-]", before[-1]):
-        return (1 if line[0] == "=" else 2), _bare(before.pop())
+        return (1 if line[0] == "=" else 2), plain(before.pop())
     return None
 
 

@@ -166,6 +166,40 @@ Lasted 10 minutes
 Severity: SEV-2
 Services: orders
 """
+DAYS = """# Down
+
+## Timeline (UTC)
+
+**4 March 2026**
+
+- 23:50: outage starts
+
+### 5 March 2026
+
+- [00:10 UTC] not mitigated
+- [00:20 UTC] recovered
+"""
+UNITED = """# Down
+
+**Date**: March 4, 2026
+**Impact**: 12 % of checkouts failed; `payments-api` returned 5xx.
+**Started**
+
+### Timeline
+
+2026-03-04 (all times JST)
+
+- 14:44 deploy of cash-desk begins
+- 14:51 **OUTAGE BEGINS**
+- 15:36 **OUTAGE ENDS**
+
+### Affected Services
+
+| Service | Impact |
+|---|---|
+| cash-desk | down |
+| search | none, unaffected |
+"""
 MINUTES = "# Down\n\nStarted 2026-03-04 02:13\nResolved at 02:58\nSeverity SEV-4\n"
 
 
@@ -220,6 +254,12 @@ MINUTES = "# Down\n\nStarted 2026-03-04 02:13\nResolved at 02:58\nSeverity SEV-4
             ),
             id="front matter first, then the text",
         ),
+        pytest.param(DAYS, Story(utc(4, 23, 50), utc(5, 0, 20)), id="a timeline of days"),
+        pytest.param(
+            UNITED,
+            Story(utc(4, 5, 51), utc(4, 6, 36), "", ("checkout-api", "payments-api")),
+            id="a timeline that begins with its day and zone, and a table of services",
+        ),
         pytest.param(MINUTES, Story(utc(4, 2, 13), utc(4, 2, 58), "SEV-4"), id="lines without colons"),
     ],
 )
@@ -239,6 +279,7 @@ def test_what_is_told_is_read_however_it_is_written(text: str, told: Story) -> N
         "```\nDate: 2026-03-04\nSeverity: P1\n```\n",
         "## Impact\n\nOrders failed, and search as well. Everything but payments-api was fine.\n",
         "The payments-api deployment on 2026-03-04 was no incident.\n",
+        "The incident lasted long.\n",
         "Last updated: 2026-03-04\nReview date: 2026-03-04\n",
     ],
 )
