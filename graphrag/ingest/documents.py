@@ -12,7 +12,7 @@ from graphrag.identity import name_key, name_words
 from graphrag.ingest.chunk import Passage, passages_of
 from graphrag.ingest.folder import Failure, SourceFile
 from graphrag.ingest.page import Page, read_page
-from graphrag.ingest.postmortem import Known, read_story, tells_when
+from graphrag.ingest.postmortem import INCIDENT_WORDS, INDEX_PAGES, Known, read_story, tells_when
 from graphrag.ingest.sources.found import Found
 from graphrag.ingest.sources.html_pages import read_html
 from graphrag.ingest.summarise import document_summary, release_summary
@@ -21,7 +21,6 @@ from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, R
 
 _MAX_STEPS = 900
 _SENTENCE_END = re.compile(r"(?<=[^.]\w[.!?])\s+(?=[A-Z])")
-_INDEX = ("readme", "index")
 _MAX_TITLE = 200
 
 
@@ -36,7 +35,7 @@ class Kind(StrEnum):
 
 _WORDS = {
     Kind.RUNBOOK: ("runbook", "runbooks", "playbook", "playbooks"),
-    Kind.POSTMORTEM: ("postmortem", "postmortems", "post-mortem", "post-mortems", "incident", "incidents"),
+    Kind.POSTMORTEM: INCIDENT_WORDS,
     Kind.RELEASE: ("release", "releases"),
     Kind.DOCUMENT: ("doc", "document", "documentation", "guide"),
 }
@@ -138,7 +137,7 @@ def kind_of(page: Page, path: str) -> Kind:
     if placed is Kind.RUNBOOK:
         return placed
     looks = _looks_like(page, path)
-    if placed is Kind.POSTMORTEM and file.partition(".")[0] not in _INDEX:
+    if placed is Kind.POSTMORTEM and file.partition(".")[0] not in INDEX_PAGES:
         # What to do in an incident lies in such a folder too. It instructs, and tells of no day.
         return looks if looks is Kind.RUNBOOK and not tells_when(page, path) else placed
     return looks

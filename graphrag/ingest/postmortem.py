@@ -19,6 +19,9 @@ from graphrag.ingest.page import Page, plain
 from graphrag.ingest.told import SENTENCE_END, Told, cells_of, items_of, told
 from graphrag.ingest.yaml_documents import as_text, as_texts
 
+INCIDENT_WORDS = ("postmortem", "postmortems", "post-mortem", "post-mortems", "incident", "incidents")
+"""What a folder of past incidents is called, and what a page calls itself."""
+INDEX_PAGES = ("readme", "index")
 _SEVERITY = re.compile(
     r"(?<![\w-])(?:sev(?:erity)?(?:\s?-?\s?(?P<sev>\d))|(?P<letter>[sp])-?(?P<number>[0-5])|"
     r"(?P<word>critical|major|minor|severe|high|medium|moderate|low))(?![\w-])",
@@ -90,7 +93,7 @@ class Story:
 
 def read_story(page: Page, path: str, known: Known) -> Story:
     """What the page at `path` (relative to its folder) tells. Front matter's names are taken as they are; of the text,
-    only names that are known."""
+    only names that are known, and links to pages that lie where incidents lie."""
     text = told(page.body)
     started, resolved, unread = times(page, path, text)
     return Story(
@@ -228,7 +231,8 @@ def _related(page: Page, path: str, text: Told, known: Known) -> tuple[str, ...]
 
 
 def _incident_at(link: str, path: str, known: Known) -> str:
-    """The incident whose page a relative link means: seen from the page, else from the folder."""
+    """The incident whose page a relative link means: seen from the page, else from the folder. One that is still to be
+    read goes by its path, as in front matter."""
     target = unquote(link.partition("#")[0].partition("?")[0])
     if not target or "://" in target:
         return ""
@@ -237,7 +241,15 @@ def _incident_at(link: str, path: str, known: Known) -> str:
         for ending in ("", ".md"):
             if place + ending in known.incidents:
                 return known.incidents[place + ending]
-    return ""
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return place if place != path and _holds_an_incident(place) else ""
+
+
+def _holds_an_incident(path: str) -> bool:
+    """Whether a page that nobody has read yet is an incident's by its place."""
+    *folders, file = path.lower().split("/")
+    stem, _, ending = file.rpartition(".")
+    return ending in ("md", "markdown") and stem not in INDEX_PAGES and not set(folders).isdisjoint(INCIDENT_WORDS)
 
 
 def _titled(text: str, known: Known) -> Iterator[str]:

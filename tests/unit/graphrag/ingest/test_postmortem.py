@@ -331,6 +331,8 @@ def test_front_matter_that_cannot_be_read_is_said_and_the_text_is_asked() -> Non
             ("The pool ran dry", "Flood"),
         ),
         ("**Related**: “The pool ran dry”", ("The pool ran dry",)),
+        ("Similar to [a later one](later.md), see [all](README.md).", ("incidents/later.md",)),
+        ("See [the code](../code/later.md) and [out](../../incidents.md).", ()),
         ("This is unrelated to [the pool](pool.md).", ()),
         ("Previous: [the pool](pool.md)", ()),
         ("A flood of requests, related to flood control.", ()),
