@@ -96,11 +96,13 @@ def _read_body(page: Page) -> None:
 
 @dataclass(slots=True)
 class _Reader:
-    """Takes one line after another outside of code. `items` is the list that an indented line goes on with."""
+    """Takes one line after another outside of code. `items` is the list that an indented line goes on with; `length`
+    counts the characters of `prose`."""
 
     page: Page
     prose: list[str] = field(default_factory=list[str])
     items: list[str] | None = None
+    length: int = 0
 
     def read(self, line: str) -> None:
         if heading := HEADING.match(line):
@@ -115,8 +117,9 @@ class _Reader:
             self._go_on(line)
         elif line.strip():
             self.items = None
-            if not _NOT_PROSE.match(line) and sum(map(len, self.prose)) < _MAX_PROSE:
+            if self.length < _MAX_PROSE and not _NOT_PROSE.match(line):
                 self.prose.append(plain(line))
+                self.length += len(self.prose[-1])
 
     def _head(self, level: int, text: str) -> None:
         self.items = None

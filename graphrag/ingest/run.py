@@ -16,6 +16,7 @@ from graphrag.ingest.report import IngestReport, Progress, Tell, tell_nobody
 from graphrag.ingest.sync import Live, Sync
 from graphrag.model import Label, Node, utc_now
 from graphrag.proposals import proposals, refresh_proposals
+from graphrag.pruning import prune
 from graphrag.store import GraphStore
 
 _BATCH = 256
@@ -85,6 +86,8 @@ async def _run(
     tally = sync.tally
     if tally.changed or resumed or refit:
         tell(Progress("looking at the whole", 0, 1))
+        pruned = await prune(store, tenant, now)
+        tally.closed += pruned.closed_edges + pruned.closed_nodes
         await criticality.refresh(store, tenant)
         found = await communities.refresh(store, tenant, now)
         pending = await refresh_proposals(store, tenant, now)

@@ -21,6 +21,7 @@ from graphrag.ingest.sources.git_history import read_releases, read_tags
 from graphrag.ingest.sources.grafana import read_dashboard
 from graphrag.ingest.sources.kubernetes import read_manifests
 from graphrag.ingest.sources.prometheus_rules import read_rules
+from graphrag.ingest.summarise import summarised
 from graphrag.model import EdgeFact, EdgeType, EntityKind, Label, NodeFact, PropertyValue, Ref
 
 Names = Mapping[str, str]
@@ -71,10 +72,10 @@ def read_stated(
     entities, found = _entities(yaml)
     catalogue = read_catalogue(entities, pages)
     found.failures += catalogue.failures
-    described = catalogue.service_names
-    services = {**known.services, **described}
+    services = described = {**known.services, **catalogue.service_names}
     teams = {**known.teams, **_names(catalogue.nodes, Label.TEAM)}
 
+    # `described`: a person's words, here or elsewhere, stand before what a template makes of a manifest.
     manifests = [read_compose(yaml, {file.path: file.text for file in files if file.is_env}), read_manifests(yaml)]
     for each in manifests:
         services = {**_names(each.nodes, Label.SERVICE), **services}
@@ -91,9 +92,10 @@ def read_stated(
     conflicts = _conflicts(whole.edges)
     edges = [_with_page_names(edge, pages) for edge in _one_owner(catalogue.edges, whole.edges)]
     unresolved = _unresolved(edges, services, {**_names(whole.nodes, Label.TEAM), **teams})
+    nodes, edges = summarised([*whole.nodes, *unresolved.nodes], [*edges, *unresolved.edges], known.services)
     return Stated(
-        nodes=(*whole.nodes, *unresolved.nodes),
-        edges=(*edges, *unresolved.edges),
+        nodes=tuple(nodes),
+        edges=tuple(edges),
         failures=tuple(whole.failures),
         dangling=catalogue.dangling,
         conflicts=tuple(conflicts),

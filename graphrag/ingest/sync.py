@@ -11,15 +11,16 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from graphrag.identity import name_key
-from graphrag.ingest.chunk import chunk_facts
+from graphrag.ingest.chunk import Passage, chunk_facts, chunk_name
 from graphrag.ingest.documents import Document, document_facts, incident_name, page_name, read_document
+from graphrag.ingest.extract import Cut, extract
 from graphrag.ingest.folder import Failure, Folder, SourceFile, is_page
 from graphrag.ingest.ledger import (
     Ledger,
@@ -34,8 +35,10 @@ from graphrag.ingest.record import keep_progress
 from graphrag.ingest.report import Progress, Tally, Tell
 from graphrag.ingest.sources.git_history import list_tags
 from graphrag.ingest.stated import Known, Stated, read_stated
+from graphrag.ingest.summarise import summarised
+from graphrag.ingest.vocabulary import Vocabulary
 from graphrag.ingest.yaml_documents import BrokenYaml
-from graphrag.model import Facts, Label, Node, Ref
+from graphrag.model import Facts, Label, Node, Ref, node_id
 from graphrag.store import GraphStore
 from graphrag.writing import sentence
 
@@ -114,13 +117,14 @@ class Sync:
         self._services: dict[str, str] = {}
         self._teams: dict[str, str] = {}
         self._taken: set[tuple[str, str]] = set()
-        self._vocabulary = ""
+        self._vocabulary = Vocabulary()
+        self._names_digest = ""
 
     async def run(self, folders: Sequence[Path], live: Live | None = None) -> None:
         """Read the folders, then ask `live` about what they named."""
         visits = await self._visits(folders)
         confirmed = [source for visit in visits for source in await self._state(visit)]
-        self._vocabulary = _digest(self._services, self._teams)
+        self._learn_names(visits)
         for visit in visits:
             confirmed += await self._pages(visit)
             await self._close_gone(visit)
@@ -181,6 +185,20 @@ class Sync:
             self.tally.take(report)
             self.tally.leave_unresolved(report.dangling)
         self.tally.failures |= set(told.failures)
+
+    def _learn_names(self, visits: Sequence[_Visit]) -> None:
+        """What pages may speak of. Pages can be linked to; but one page more or less has no other read again."""
+        self._names_digest = _digest(self._services, self._teams)
+        named = [(Label.SERVICE, *each) for each in _spellings(self._services)]
+        named += [(Label.TEAM, *each) for each in _spellings(self._teams)]
+        for visit in visits:
+            runbooks = visit.ledger.stated.runbook_pages
+            for path, name in visit.names.items():
+                known = visit.ledger.pages.get(path)
+                label = Label(known.label) if known else Label.RUNBOOK if path in runbooks else Label.DOC
+                if label in (Label.RUNBOOK, Label.DOC):
+                    named.append((label, name, [path]))
+        self._vocabulary = Vocabulary(named)
 
     # Pages' names -----------------------------------------------------------------------------------------------------
 
@@ -277,7 +295,7 @@ class Sync:
     def _context(self, visit: _Visit, path: str) -> str:
         """All that a page's facts depend on beside its text."""
         runbook_of = visit.ledger.stated.runbook_pages.get(path)
-        return _digest(visit.names[path], runbook_of, self._vocabulary)
+        return _digest(visit.names[path], runbook_of, self._names_digest)
 
     def _read_page(self, visit: _Visit, file: SourceFile, context: str) -> _Part | None:
         runbook_of = visit.ledger.stated.runbook_pages.get(file.path)
@@ -288,16 +306,25 @@ class Sync:
             return None
         name = self._name(visit, document)
         found = document_facts(document, name, self._services, runbook_of or (), visit.incidents, self._teams)
-        chunks = chunk_facts(Ref(document.label, name), document.title, document.passages)
+        page, cuts = Ref(document.label, name), self._cuts(name, document.passages)
+        for part in (chunk_facts(page, document.title, document.passages), extract(page, cuts, self._vocabulary)):
+            found.nodes += part.nodes
+            found.edges += part.edges
+        nodes, edges = summarised(found.nodes, found.edges, self._services)
         facts = Facts(
             source=visit.page_source(file.path),
             seen_at=self._now,
-            nodes=(*found.nodes, *chunks.nodes),
-            edges=(*found.edges, *chunks.edges),
+            nodes=tuple(nodes),
+            edges=tuple(edges),
             complete=self._resumed or file.path in visit.ledger.pages,
         )
         told = (*failures, *found.failures)
         return _Part(file.path, facts, PageRead(file.digest, context, document.label, name, (), told))
+
+    def _cuts(self, page: str, passages: Sequence[Passage]) -> list[Cut]:
+        names = [chunk_name(page, passage.ordinal) for passage in passages]
+        ids = (node_id(self._tenant, Label.CHUNK, name_key(name)) for name in names)
+        return [Cut(passage, name, id) for passage, name, id in zip(passages, names, ids, strict=True)]
 
     def _name(self, visit: _Visit, document: Document) -> str:
         if document.label is not Label.INCIDENT:
@@ -360,6 +387,14 @@ def _is_defined_elsewhere(node: Node, visited: Collection[str]) -> bool:
     return any(
         not source.startswith(_PAGE) and source.removeprefix(_FOLDER) not in visited for source in node.life.sources
     )
+
+
+def _spellings(names: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Each entity by its name, with the keys of all its names."""
+    keys: dict[str, list[str]] = {}
+    for key, name in names.items():
+        keys.setdefault(name, []).append(key)
+    return list(keys.items())
 
 
 def _noted(stated: Stated, content: str, dangling: Sequence[str], failures: Sequence[Failure]) -> StatedRead:
