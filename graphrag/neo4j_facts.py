@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, LiteralString
 
-from neo4j import AsyncManagedTransaction
+from neo4j import AsyncManagedTransaction, AsyncResult
 
 from graphrag.model import (
     Edge,
@@ -66,6 +67,7 @@ def read_edge(edge: Row) -> Edge:
     return edge_of({"valid_to": None, **edge, "type": edge["edge_type"], "verb": verb}, _unfolded(edge))
 
 
+@lru_cache(maxsize=1_024)
 def search_scope(tenant: str) -> str:
     """A tenant as one word of the full-text index, whatever its name holds."""
     return "tenant" + hashlib.blake2b(tenant.encode(), digest_size=10).hexdigest()
@@ -84,7 +86,8 @@ async def write_facts(tx: AsyncManagedTransaction, tenant: str, facts: Facts) ->
     """Write one run of one source within the caller's transaction."""
     work = _Work(tx, tenant)
     await work.run("lock_tenant")
-    owners = await work.owners(facts)
+    places = {place: name_id(tenant, place) for place in fact_keys(facts)}
+    owners = await work.owners(places)
     nodes = await work.nodes(facts, owners)
     of_nodes = decide_nodes(tenant, facts, owners, nodes)
     edges, denied = await work.edges(facts, of_nodes, new={node.id for node in of_nodes.put if node.id not in nodes})
@@ -92,7 +95,7 @@ async def write_facts(tx: AsyncManagedTransaction, tenant: str, facts: Facts) ->
     await work.close_edges(of_edges.closed)
     await work.close_nodes(of_nodes.closed)
     await work.put_nodes(of_nodes.put, nodes)
-    await work.claim((name_id(tenant, place), owner) for place, owner in of_nodes.claimed.items())
+    await work.claim((places[place], owner) for place, owner in of_nodes.claimed.items())
     await work.put_edges(of_edges.put, edges)
     return WriteReport(
         added=of_nodes.added + of_edges.added,
@@ -151,24 +154,23 @@ class _Work:
         self._tenant = tenant
         self._queries: dict[str, LiteralString] = {**named("read.cypher"), **named("write.cypher")}
 
-    async def run(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        result = await self._tx.run(self._queries[name], {"tenant": self._tenant, **values})
-        return await result.data()
+    async def run(self, name: str, **values: Any) -> list[Any]:
+        return await _rows(await self._tx.run(self._queries[name], {"tenant": self._tenant, **values}))
 
-    async def batches(self, name: str, parameter: str, rows: Iterable[Any], **fill: str) -> list[dict[str, Any]]:
+    async def batches(self, name: str, parameter: str, rows: Iterable[Any], **fill: str) -> list[Any]:
         """Run a query over rows, a bounded number at a time; nothing is sent for no rows."""
         query = filled(self._queries[name], **fill) if fill else self._queries[name]
         everything = list(rows)
-        found: list[dict[str, Any]] = []
+        found: list[Any] = []
         for start in range(0, len(everything), _BATCH):
             batch = {"tenant": self._tenant, parameter: everything[start : start + _BATCH]}
-            found += await (await self._tx.run(query, batch)).data()
+            found += await _rows(await self._tx.run(query, batch))
         return found
 
-    async def owners(self, facts: Facts) -> dict[NameKey, str]:
-        places = {name_id(self._tenant, place): place for place in fact_keys(facts)}
-        rows = await self.batches("owners", "ids", sorted(places))
-        return {places[row["id"]]: row["owner"] for row in rows}
+    async def owners(self, places: Mapping[NameKey, str]) -> dict[NameKey, str]:
+        """Who holds each of these places, which come with their ids."""
+        held: dict[str, str] = dict(await self.batches("owners", "ids", places.values()))
+        return {place: held[id] for place, id in places.items() if id in held}
 
     async def nodes(self, facts: Facts, owners: Mapping[NameKey, str]) -> dict[str, Node]:
         rows = await self.batches("nodes_known", "ids", nodes_to_load(facts, owners))
@@ -211,18 +213,26 @@ class _Work:
         )
 
     async def put_edges(self, edges: Collection[Edge], known: Collection[str]) -> None:
-        for statement, chosen in (
-            ("create_edges", [edge for edge in edges if edge.id not in known]),
-            ("update_edges", [edge for edge in edges if edge.id in known]),
-        ):
-            rows = ((edge.type, {**_ends_of(edge), "properties": _edge_columns(edge)}) for edge in chosen)
-            for type, of_type in _by_name(rows).items():
+        new: list[tuple[EdgeType, Row]] = []
+        old: list[tuple[EdgeType, Row]] = []
+        for edge in edges:
+            ends = _ends_of(edge)
+            row = {**ends, "properties": _edge_columns(edge, ends["id"])}
+            (old if ends["id"] in known else new).append((edge.type, row))
+        for statement, chosen in (("create_edges", new), ("update_edges", old)):
+            for type, of_type in _by_name(chosen).items():
                 await self.batches(statement, "rows", of_type, __TYPE__=type)
 
 
-def _by_name(rows: Iterable[tuple[Label | EdgeType, dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+async def _rows(result: AsyncResult) -> list[Any]:
+    """What a query collected as `rows`; nothing, of one that only writes."""
+    record = await result.single()
+    return [] if record is None else record.get("rows", [])
+
+
+def _by_name(rows: Iterable[tuple[Label | EdgeType, Row]]) -> dict[str, list[Row]]:
     """Rows by the name of their label or type, each of which needs a query text of its own."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[Row]] = {}
     for name, row in rows:
         groups.setdefault(name.value, []).append(row)
     return groups
@@ -251,9 +261,9 @@ def _node_columns(node: Node) -> dict[str, Any]:
     }
 
 
-def _edge_columns(edge: Edge) -> dict[str, Any]:
+def _edge_columns(edge: Edge, id: str) -> dict[str, Any]:
     return {
-        "id": edge.id,
+        "id": id,
         "tenant": edge.tenant,
         "scope": edge.scope,
         "summary": edge.summary,
@@ -270,7 +280,7 @@ def _past_node(node: Node) -> dict[str, Any]:
 
 def _past_edge(edge: Edge) -> dict[str, Any]:
     ends = {"edge_type": edge.type.value, "source": edge.source, "target": edge.target}
-    return {**_edge_columns(edge), **ends}
+    return {**_edge_columns(edge, edge.id), **ends}
 
 
 def _floats(vectors: Mapping[str, tuple[float, ...]], node: Node) -> list[float] | None:

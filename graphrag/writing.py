@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from graphrag.identity import identifier_key, name_key
@@ -88,6 +89,8 @@ def fact_keys(facts: Facts) -> set[NameKey]:
 def nodes_to_load(facts: Facts, owners: Mapping[NameKey, str]) -> set[str]:
     """Of the holders of `fact_keys`, those that `decide_nodes` has to see whole: what the run says something about,
     and what may be a concept. An end of an edge is needed by its id alone."""
+    if not owners:
+        return set()
     places = {NameKey(facts.scope, fact.label, key) for fact in facts.nodes for key in _keys_of(fact)}
     places |= {
         place
@@ -143,13 +146,12 @@ def decide_edges(
     for fact in facts.edges:
         check_edge(fact)
         ends = _resolve(facts, fact, nodes.owners)
-        sentence = f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
         if ends is None or ends[0] == ends[1]:
-            dangling[sentence if ends is None else f"{sentence} (itself)"] = None
+            dangling[_sentence(fact) if ends is None else f"{_sentence(fact)} (itself)"] = None
         elif fact.type is EdgeType.CO_OCCURS and not nodes.concepts.isdisjoint(ends):
             raise ValueError(f"Only named things co-occur, and one of {fact.source.name}, {fact.target.name} is none.")
         elif (id := _edge_id(facts, fact, ends)) in denied:
-            kept_out[sentence] = None
+            kept_out[_sentence(fact)] = None
         else:
             seen[id] = _seen_edge(tenant, facts, fact, ends, seen.get(id), edges.get(id))
     gone = {node.id for node in nodes.closed}
@@ -197,7 +199,7 @@ class _NodeRun:
                 tenant=self.tenant,
                 label=fact.label,
                 name=storable(fact.name.strip()),
-                life=_begun(self.facts, fact.confidence),
+                life=_begun(self.facts.seen_at, self.facts.source, fact.confidence),
                 summary=storable(fact.summary),
                 aliases=_spellings(spoken, without=key),
                 properties=_checked(fact.properties),
@@ -255,6 +257,7 @@ def _shared_identifiers(facts: Facts) -> frozenset[str]:
     return frozenset(key for key, named in names.items() if len(named) > 1)
 
 
+@lru_cache(maxsize=100_000)
 def _key(name: str) -> str:
     return name_key(storable(name))
 
@@ -275,6 +278,10 @@ def _end_keys(facts: Facts, ref: Ref) -> list[NameKey]:
 
 def _spellings(names: Iterable[str], without: str = "") -> tuple[str, ...]:
     return tuple(storable(name.strip()) for name in names if _key(name) != without)
+
+
+def _sentence(fact: EdgeFact) -> str:
+    return f"{fact.verb or fact.type} {fact.source.name} -> {fact.target.name}"
 
 
 def _resolve(facts: Facts, fact: EdgeFact, owners: Mapping[NameKey, str]) -> tuple[str, str] | None:
@@ -312,7 +319,7 @@ def _seen_edge(
             type=fact.type,
             source=ends[0],
             target=ends[1],
-            life=_begun(facts, fact.confidence),
+            life=_begun(facts.seen_at, facts.source, fact.confidence),
             summary=storable(fact.summary),
             properties=_checked(fact.properties),
             verb=storable(fact.verb.strip()),
@@ -364,11 +371,10 @@ def check_edge(fact: EdgeFact) -> None:
         raise ValueError("A RELATION needs a verb, and no other type has one.")
 
 
-def _begun(facts: Facts, confidence: float) -> Life:
-    moment = _utc(facts.seen_at)
-    return Life(
-        valid_from=moment, first_seen=moment, last_seen=moment, sources=(facts.source,), confidence=float(confidence)
-    )
+@lru_cache(maxsize=1_024)
+def _begun(seen_at: datetime, source: str, confidence: float) -> Life:
+    moment = _utc(seen_at)
+    return Life(valid_from=moment, first_seen=moment, last_seen=moment, sources=(source,), confidence=float(confidence))
 
 
 def _seen_again(life: Life, facts: Facts, confidence: float, *, count: bool) -> Life:

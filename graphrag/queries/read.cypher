@@ -172,8 +172,8 @@ CALL () {
   UNION ALL
   UNWIND $ids AS id MATCH (n:__PastNode__ {id: id}) RETURN n, [n.past_label] AS labels
 }
-WITH n, labels WHERE n.tenant = $tenant
-RETURN n {.*} AS node, labels ORDER BY n.id, n.valid_from
+WITH n, labels WHERE n.tenant = $tenant ORDER BY n.id, n.valid_from
+RETURN collect({node: n {.*}, labels: labels}) AS rows
 
 // name: history_edges
 CALL () {
@@ -185,8 +185,8 @@ CALL () {
   UNION
   UNWIND $ids AS id MATCH (p:__PastEdge__ {target: id}) RETURN p {.*} AS edge
 }
-WITH edge WHERE edge.tenant = $tenant
-RETURN edge ORDER BY edge.id, edge.valid_from
+WITH edge WHERE edge.tenant = $tenant ORDER BY edge.id, edge.valid_from
+RETURN collect({edge: edge}) AS rows
 
 // name: every_node
 CALL () {
@@ -206,7 +206,9 @@ CALL () {
 RETURN edge ORDER BY edge.id, edge.valid_from
 
 // name: records
-MATCH (r:__Record__ {tenant: $tenant, kind: $kind}) RETURN r.id AS id, r.body AS body ORDER BY id
+MATCH (r:__Record__ {tenant: $tenant, kind: $kind})
+WITH r ORDER BY r.id
+RETURN collect({id: r.id, body: r.body}) AS rows
 
 // name: get_meta
 MATCH (m:__Meta__ {key: $key}) RETURN m.value AS value

@@ -1,5 +1,5 @@
 // The first statement of every write takes the tenant's lock, so that the reads after it see all earlier writes, and
-// what was not found may be created.
+// what was not found may be created. What is read comes in one record, `rows` (see read.cypher).
 
 // name: lock_tenant
 MERGE (t:__Tenant__ {name: $tenant}) SET t.writes = coalesce(t.writes, 0) + 1
@@ -7,31 +7,31 @@ MERGE (t:__Tenant__ {name: $tenant}) SET t.writes = coalesce(t.writes, 0) + 1
 // name: owners
 UNWIND $ids AS id
 MATCH (k:__Name__ {id: id}) WHERE k.tenant = $tenant
-RETURN id, k.owner AS owner
+RETURN collect([id, k.owner]) AS rows
 
 // name: nodes_known
 UNWIND $ids AS id
 MATCH (n:__Node__ {id: id}) WHERE n.tenant = $tenant
-RETURN n {.*, embedding: null} AS node, labels(n) AS labels
+RETURN collect({node: n {.*, embedding: null}, labels: labels(n)}) AS rows
 
 // name: nodes_of_source
 MATCH (n:__Entity__ {tenant: $tenant}) WHERE $source IN n.sources
-RETURN n {.*, embedding: null} AS node, labels(n) AS labels
+RETURN collect({node: n {.*, embedding: null}, labels: labels(n)}) AS rows
 
 // name: edges_known
 UNWIND $rows AS row
 MATCH (a:__Node__ {id: row.source})-[r:__TYPE__ {id: row.id}]->(b:__Node__ {id: row.target})
-RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
+RETURN collect({edge: r {.*, edge_type: type(r), source: a.id, target: b.id}}) AS rows
 
 // name: edges_of_source
 MATCH (a:__Entity__ {tenant: $tenant})-[r]->(b) WHERE $source IN r.sources
-RETURN r {.*, edge_type: type(r), source: a.id, target: b.id} AS edge
+RETURN collect({edge: r {.*, edge_type: type(r), source: a.id, target: b.id}}) AS rows
 
 // name: edges_of_nodes
 UNWIND $ids AS id
 MATCH (n:__Node__ {id: id})-[r]-()
 WITH DISTINCT r
-RETURN r {.*, edge_type: type(r), source: startNode(r).id, target: endNode(r).id} AS edge
+RETURN collect({edge: r {.*, edge_type: type(r), source: startNode(r).id, target: endNode(r).id}}) AS rows
 
 // name: close_edges
 UNWIND $rows AS row
