@@ -51,7 +51,7 @@ from graphrag.neo4j_facts import (
     write_facts,
 )
 from graphrag.queries import named
-from graphrag.store import Ask, EdgesOf, Exploration, Found, NodesOf, StepsFrom, Vector
+from graphrag.store import Ask, EdgesOf, Exploration, Forecast, Found, NodesOf, StepsFrom, Vector
 from graphrag.stored import (
     Place,
     leaving,
@@ -65,11 +65,13 @@ from graphrag.stored import (
     reaching,
     steps_over,
 )
+from graphrag.surroundings import Surroundings
 from graphrag.vectors import checked
 from graphrag.writing import NameKey, node_keys, storable
 
 _MOST_NEIGHBOURS = 100_000
 _BATCH = 1_000
+_MOST_HOPS_AT_ONCE = 2  # what `surroundings` of read.cypher can
 
 
 class Neo4jStore:
@@ -208,9 +210,14 @@ class Neo4jStore:
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
         asks = next(exploration)
+        around: Surroundings | None = None
         while True:
+            for ask in asks:
+                if isinstance(ask, Forecast):
+                    around = await self._surroundings(tenant, ask)
+            answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
             try:
-                asks = exploration.send(await asyncio.gather(*(self._answer(tenant, ask) for ask in asks)))
+                asks = exploration.send(answers)
             except StopIteration as end:
                 return end.value
 
@@ -320,7 +327,9 @@ class Neo4jStore:
             part=part,
         )
 
-    async def _answer(self, tenant: str, ask: Ask) -> Any:
+    async def _answer(self, tenant: str, ask: Ask, around: Surroundings | None) -> Any:
+        if around is not None and around.holds(ask):
+            return around.answer(ask)
         match ask:
             case NodesOf():
                 return await self.nodes(tenant, ask.ids, ask.view)
@@ -328,6 +337,26 @@ class Neo4jStore:
                 return await self.edges(tenant, ask.ids, ask.types, ask.direction, ask.limit, ask.view)
             case StepsFrom():
                 return await self._steps(tenant, ask)
+            case Forecast():
+                return None
+
+    async def _surroundings(self, tenant: str, ask: Forecast) -> Surroundings | None:
+        """Nothing, where the walk is longer than the query, goes into the past or comes upon too much."""
+        if ask.view.as_of is not None or not 1 <= ask.hops <= _MOST_HOPS_AT_ONCE:
+            return None
+        both = leaving(ask.types, Direction.BOTH)
+        rows = await self._read(
+            "surroundings",
+            tenant=tenant,
+            scopes=list(ask.view.scopes),
+            types=(both, both),
+            ids=sorted(set(map(storable, ask.ids))),
+            hops=ask.hops,
+            limit=ask.limit + 1,
+        )
+        for row in rows:
+            return Surroundings(ask, row["inner"], map(_node, row["nodes"]), list(map(read_edge, row["edges"])))
+        return None
 
     async def _steps(self, tenant: str, ask: StepsFrom) -> tuple[list[Step], bool]:
         if ask.view.as_of is not None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
-from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf, StepsFrom
+from graphrag.store import EdgesOf, Exploration, Forecast, GraphStore, NodesOf, StepsFrom
 
 MAX_HOPS = 10
 MAX_CAP = 5_000
@@ -184,6 +184,9 @@ def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
 def _surroundings(
     start_ids: Collection[str], types: Collection[EdgeType], limits: _Limits, view: View
 ) -> Exploration[Neighbourhood]:
+    if types:
+        most = _EDGES_A_NODE * max(limits.cap, 1)
+        yield [Forecast(list(dict.fromkeys(start_ids)), types, limits.hops, most, view)]
     walk = yield from _walk(dict.fromkeys(start_ids, ""), _Ways(types, Direction.BOTH, view), limits)
     inner = [id for id, hop in walk.hops.items() if hop < limits.hops] if types else []
     most = _EDGES_A_NODE * max(limits.cap, 1)
