@@ -42,7 +42,6 @@ from graphrag.neo4j_database import Address, Database
 from graphrag.neo4j_facts import (
     folded,
     history_of,
-    label_of,
     name_id,
     read_edge,
     read_node,
@@ -50,6 +49,7 @@ from graphrag.neo4j_facts import (
     search_scope,
     write_facts,
 )
+from graphrag.neo4j_walk import foreseen, steps_now
 from graphrag.queries import named
 from graphrag.store import Ask, EdgesOf, Exploration, Forecast, Found, NodesOf, StepsFrom, Vector
 from graphrag.stored import (
@@ -71,7 +71,6 @@ from graphrag.writing import NameKey, node_keys, storable
 
 _MOST_NEIGHBOURS = 100_000
 _BATCH = 1_000
-_MOST_HOPS_AT_ONCE = 2  # what `surroundings` of read.cypher can
 
 
 class Neo4jStore:
@@ -214,7 +213,7 @@ class Neo4jStore:
         while True:
             for ask in asks:
                 if isinstance(ask, Forecast):
-                    around = await self._surroundings(tenant, ask)
+                    around = await foreseen(self._read, tenant, ask)
             answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
             try:
                 asks = exploration.send(answers)
@@ -340,42 +339,13 @@ class Neo4jStore:
             case Forecast():
                 return None
 
-    async def _surroundings(self, tenant: str, ask: Forecast) -> Surroundings | None:
-        """Nothing, where the walk is longer than the query, goes into the past or comes upon too much."""
-        if ask.view.as_of is not None or not 1 <= ask.hops <= _MOST_HOPS_AT_ONCE:
-            return None
-        both = leaving(ask.types, Direction.BOTH)
-        rows = await self._read(
-            "surroundings",
-            tenant=tenant,
-            scopes=list(ask.view.scopes),
-            types=(both, both),
-            ids=sorted(set(map(storable, ask.ids))),
-            hops=ask.hops,
-            limit=ask.limit + 1,
-        )
-        for row in rows:
-            return Surroundings(ask, row["inner"], map(_node, row["nodes"]), list(map(read_edge, row["edges"])))
-        return None
-
     async def _steps(self, tenant: str, ask: StepsFrom) -> tuple[list[Step], bool]:
         if ask.view.as_of is not None:
             edges = await self.edges(tenant, ask.frontier, ask.types, ask.direction, ask.limit + 1, ask.view)
             ends = {end for edge in edges for end in (edge.source, edge.target)}
             nodes = await self.nodes(tenant, ends, ask.view)
             return steps_over(edges[: ask.limit], nodes, ask), len(edges) > ask.limit
-        rows = await self._read(
-            "steps",
-            tenant=tenant,
-            scopes=list(ask.view.scopes),
-            types=(leaving(ask.types, ask.direction), reaching(ask.types, ask.direction)),
-            frontier=list(map(storable, ask.frontier)),
-            limit=ask.limit + 1,
-        )
-        steps = [
-            Step(ask.frontier[int(row["rank"])], row["there"], label_of(row["labels"]), row["name"]) for row in rows
-        ]
-        return steps, sum(row["walked"] for row in rows) > ask.limit
+        return await steps_now(self._read, tenant, ask)
 
     async def _neighbours_at(
         self,
