@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, LiteralString
+from typing import Any, Generic, LiteralString, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult
 
@@ -21,6 +21,7 @@ from graphrag.model import (
     Facts,
     History,
     Label,
+    Life,
     Node,
     Properties,
     Rewrite,
@@ -46,6 +47,7 @@ from graphrag.writing import (
 
 _BATCH = 10_000
 _LABELS = frozenset(Label)
+_Fact = TypeVar("_Fact", Node, Edge)
 _OURS = frozenset(
     """id tenant scope name summary aliases identifiers chunks embedding type edge_type past_label source target
     name_keys search_words alias_text search_scope
@@ -157,13 +159,16 @@ class _Work:
     async def run(self, name: str, **values: Any) -> list[Any]:
         return await _rows(await self._tx.run(self._queries[name], {"tenant": self._tenant, **values}))
 
-    async def batches(self, name: str, parameter: str, rows: Iterable[Any], **fill: str) -> list[Any]:
-        """Run a query over rows, a bounded number at a time; nothing is sent for no rows."""
+    async def batches(
+        self, name: str, parameter: str, rows: Iterable[Any], shared: Sequence[Row] = (), **fill: str
+    ) -> list[Any]:
+        """Run a query over rows, a bounded number at a time; nothing is sent for no rows. `shared`: what several rows
+        have in common and name by its number."""
         query = filled(self._queries[name], **fill) if fill else self._queries[name]
         everything = list(rows)
         found: list[Any] = []
         for start in range(0, len(everything), _BATCH):
-            batch = {"tenant": self._tenant, parameter: everything[start : start + _BATCH]}
+            batch = {"tenant": self._tenant, "shared": shared, parameter: everything[start : start + _BATCH]}
             found += await _rows(await self._tx.run(query, batch))
         return found
 
@@ -201,27 +206,34 @@ class _Work:
         await self.batches("free_names", "ids", (node.id for node in nodes))
 
     async def put_nodes(self, nodes: Collection[Node], known: Collection[str]) -> None:
-        new = ((node.label, _node_columns(node)) for node in nodes if node.id not in known)
+        shared = _Shared(_shared_by_nodes)
+        new = (
+            (node.label, {"own": _own_of_node(node), "shared": shared.number(node)})
+            for node in nodes
+            if node.id not in known
+        )
         for label, of_label in _by_name(new).items():
-            await self.batches("create_nodes", "rows", of_label, __LABEL__=label)
+            await self.batches("create_nodes", "rows", of_label, shared.columns, __LABEL__=label)
         old = ({"id": node.id, "properties": _node_columns(node)} for node in nodes if node.id in known)
         await self.batches("update_nodes", "rows", old)
 
     async def claim(self, names: Iterable[tuple[str, str]]) -> None:
-        await self.batches(
-            "claim_names", "rows", ({"id": id, "tenant": self._tenant, "owner": owner} for id, owner in names)
-        )
+        await self.batches("claim_names", "rows", names)
 
     async def put_edges(self, edges: Collection[Edge], known: Collection[str]) -> None:
+        shared = _Shared(_shared_by_edges)
         new: list[tuple[EdgeType, Row]] = []
         old: list[tuple[EdgeType, Row]] = []
         for edge in edges:
-            ends = _ends_of(edge)
-            row = {**ends, "properties": _edge_columns(edge, ends["id"])}
-            (old if ends["id"] in known else new).append((edge.type, row))
+            id = edge.id
+            if id in known:
+                old.append((edge.type, {**_ends_of(edge), "properties": _edge_columns(edge)}))
+            else:
+                row = {"source": edge.source, "target": edge.target, "own": _own_of_edge(edge, id)}
+                new.append((edge.type, {**row, "shared": shared.number(edge)}))
         for statement, chosen in (("create_edges", new), ("update_edges", old)):
             for type, of_type in _by_name(chosen).items():
-                await self.batches(statement, "rows", of_type, __TYPE__=type)
+                await self.batches(statement, "rows", of_type, shared.columns, __TYPE__=type)
 
 
 async def _rows(result: AsyncResult) -> list[Any]:
@@ -242,11 +254,28 @@ def _ends_of(edge: Edge) -> dict[str, Any]:
     return {"id": edge.id, "source": edge.source, "target": edge.target}
 
 
+class _Shared(Generic[_Fact]):
+    """The columns that many facts of a run have in common, each different set of them once, by number."""
+
+    def __init__(self, columns_of: Callable[[_Fact], Row]) -> None:
+        self.columns: list[Row] = []
+        self._columns_of = columns_of
+        self._numbers: dict[tuple[str, Life], int] = {}
+
+    def number(self, fact: _Fact) -> int:
+        found = self._numbers.setdefault((fact.scope, fact.life), len(self.columns))
+        if found == len(self.columns):
+            self.columns.append(self._columns_of(fact))
+        return found
+
+
 def _node_columns(node: Node) -> dict[str, Any]:
+    return {**_own_of_node(node), **_shared_by_nodes(node)}
+
+
+def _own_of_node(node: Node) -> dict[str, Any]:
     return {
         "id": node.id,
-        "tenant": node.tenant,
-        "scope": node.scope,
         "name": node.name,
         "summary": node.summary,
         "aliases": list(node.aliases),
@@ -255,23 +284,35 @@ def _node_columns(node: Node) -> dict[str, Any]:
         "alias_text": " ".join(node.aliases),
         "name_keys": node_keys(node),
         "search_words": search_words(node),
-        "search_scope": search_scope(node.tenant),
-        **life_columns(node.life),
         **folded(node.properties),
     }
 
 
-def _edge_columns(edge: Edge, id: str) -> dict[str, Any]:
+def _shared_by_nodes(node: Node) -> dict[str, Any]:
+    return {
+        "tenant": node.tenant,
+        "scope": node.scope,
+        "search_scope": search_scope(node.tenant),
+        **life_columns(node.life),
+    }
+
+
+def _edge_columns(edge: Edge) -> dict[str, Any]:
+    return {**_own_of_edge(edge, edge.id), **_shared_by_edges(edge)}
+
+
+def _own_of_edge(edge: Edge, id: str) -> dict[str, Any]:
     return {
         "id": id,
-        "tenant": edge.tenant,
-        "scope": edge.scope,
         "summary": edge.summary,
         "chunks": list(edge.chunks),
         **({"type": edge.verb} if edge.verb else {}),
-        **life_columns(edge.life),
         **folded(edge.properties),
     }
+
+
+def _shared_by_edges(edge: Edge) -> dict[str, Any]:
+    return {"tenant": edge.tenant, "scope": edge.scope, **life_columns(edge.life)}
 
 
 def _past_node(node: Node) -> dict[str, Any]:
@@ -280,7 +321,7 @@ def _past_node(node: Node) -> dict[str, Any]:
 
 def _past_edge(edge: Edge) -> dict[str, Any]:
     ends = {"edge_type": edge.type.value, "source": edge.source, "target": edge.target}
-    return {**_edge_columns(edge, edge.id), **ends}
+    return {**_edge_columns(edge), **ends}
 
 
 def _floats(vectors: Mapping[str, tuple[float, ...]], node: Node) -> list[float] | None:

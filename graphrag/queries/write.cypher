@@ -50,9 +50,11 @@ UNWIND $ids AS id
 MATCH (k:__Name__ {owner: id}) WHERE k.tenant = $tenant
 DELETE k
 
+// What is made anew comes in two parts, as most of a run has the same life: that is sent once, in `$shared`.
+
 // name: create_nodes
 UNWIND $rows AS row
-CREATE (n:__Node__:__Entity__:__LABEL__) SET n = row
+CREATE (n:__Node__:__Entity__:__LABEL__) SET n = row.own, n += $shared[row.shared]
 
 // name: update_nodes
 UNWIND $rows AS row
@@ -60,13 +62,13 @@ MATCH (n:__Node__ {id: row.id}) SET n += row.properties
 
 // name: claim_names
 UNWIND $rows AS row
-CREATE (k:__Name__ {id: row.id, tenant: row.tenant, owner: row.owner})
+CREATE (k:__Name__ {id: row[0], tenant: $tenant, owner: row[1]})
 
 // name: create_edges
 UNWIND $rows AS row
 MATCH (a:__Node__ {id: row.source})
 MATCH (b:__Node__ {id: row.target})
-CREATE (a)-[r:__TYPE__]->(b) SET r = row.properties
+CREATE (a)-[r:__TYPE__]->(b) SET r = row.own, r += $shared[row.shared]
 
 // name: update_edges
 UNWIND $rows AS row
