@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 import neo4j
-from neo4j.exceptions import ConstraintError
+from neo4j.exceptions import ConstraintError, DriverError, Neo4jError
 
 from graphrag.errors import GraphMisconfigured, GraphUnavailable
 from graphrag.neo4j_errors import neo4j_errors
@@ -81,16 +81,25 @@ class Database:
         target, and those it follows back; the query also has them as `$leaving` and `$reaching`."""
         leaving, reaching = types
         query = filled(named("read.cypher")[name], __LEAVING__=_any_of(leaving), __REACHING__=_any_of(reaching))
+        asked: dict[str, Any] = {"leaving": list(leaving), "reaching": list(reaching), **values}
         with neo4j_errors(self._address.host):
-            result = await self._opened().execute_query(
-                query,
-                {"leaving": list(leaving), "reaching": list(reaching), **values},
-                database_=self._address.database,
-                routing_=neo4j.RoutingControl.READ,
-            )
-        if result.keys == ["rows"]:
-            return result.records[0]["rows"]
-        return [dict(record) for record in result.records]  # maps already: nothing of the driver's own to translate
+            try:
+                records = await self._at_once(query, asked)
+            except (Neo4jError, DriverError) as error:
+                if not error.is_retryable():
+                    raise
+                result = await self._opened().execute_query(
+                    query, asked, database_=self._address.database, routing_=neo4j.RoutingControl.READ
+                )
+                records = result.records
+        if records and records[0].keys() == ["rows"]:
+            return records[0]["rows"]
+        return [dict(record) for record in records]  # maps already: nothing of the driver's own to translate
+
+    async def _at_once(self, query: LiteralString, values: dict[str, Any]) -> list[neo4j.Record]:
+        """Without a transaction of our own, which costs a round trip more and only helps to try again."""
+        async with self._session(neo4j.READ_ACCESS) as session:
+            return [record async for record in await session.run(query, values)]
 
     async def change(self, work: Callable[[neo4j.AsyncManagedTransaction], Awaitable[Result]]) -> Result:
         """Run `work` in one transaction; it may be run again, after a fault or when another writer was first."""
@@ -105,10 +114,14 @@ class Database:
                         raise
         raise AssertionError("unreachable")
 
-    def _session(self) -> neo4j.AsyncSession:
-        """A session whose writes the reads of `execute_query` are sure to see, on a cluster too."""
+    def _session(self, access: str = neo4j.WRITE_ACCESS) -> neo4j.AsyncSession:
+        """A session that is sure to see what any of ours, and of `execute_query`, wrote before, on a cluster too."""
         driver = self._opened()
-        return driver.session(database=self._address.database, bookmark_manager=driver.execute_query_bookmark_manager)
+        return driver.session(
+            database=self._address.database,
+            default_access_mode=access,
+            bookmark_manager=driver.execute_query_bookmark_manager,
+        )
 
     def _opened(self) -> neo4j.AsyncDriver:
         if self._driver is None:

@@ -11,9 +11,10 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, LiteralString
+from functools import lru_cache
+from typing import Any, Generic, LiteralString, TypeVar
 
-from neo4j import AsyncManagedTransaction
+from neo4j import AsyncManagedTransaction, AsyncResult
 
 from graphrag.model import (
     WORLD,
@@ -22,6 +23,7 @@ from graphrag.model import (
     Facts,
     History,
     Label,
+    Life,
     Node,
     Properties,
     Rewrite,
@@ -49,6 +51,7 @@ from graphrag.writing import (
 
 _BATCH = 10_000
 _LABELS = frozenset(Label)
+_Fact = TypeVar("_Fact", Node, Edge)
 _OURS = frozenset(
     """id tenant scope name summary aliases identifiers chunks embedding type edge_type past_label source target
     name_keys search_words alias_text search_scope
@@ -70,6 +73,7 @@ def read_edge(edge: Row) -> Edge:
     return edge_of({"valid_to": None, **edge, "type": edge["edge_type"], "verb": verb}, _unfolded(edge))
 
 
+@lru_cache(maxsize=1_024)
 def search_scope(tenant: str) -> str:
     """A tenant as one word of the full-text index, whatever its name holds."""
     return "tenant" + hashlib.blake2b(tenant.encode(), digest_size=10).hexdigest()
@@ -89,7 +93,8 @@ async def write_facts(tx: AsyncManagedTransaction, tenant: str, parts: Sequence[
     run = Run(parts)
     work = _Work(tx, tenant)
     await work.run("lock_tenant")
-    owners = await work.owners(run)
+    places = {place: name_id(tenant, place) for place in fact_keys(run)}
+    owners = await work.owners(places)
     nodes = await work.nodes(run, owners)
     of_nodes = decide_nodes(tenant, run, owners, nodes)
     edges, denied = await work.edges(run, of_nodes, new={node.id for node in of_nodes.put if node.id not in nodes})
@@ -97,7 +102,7 @@ async def write_facts(tx: AsyncManagedTransaction, tenant: str, parts: Sequence[
     await work.close_edges(of_edges.closed)
     await work.close_nodes(of_nodes.closed)
     await work.put_nodes(of_nodes.put, nodes)
-    await work.claim((name_id(tenant, place), owner) for place, owner in of_nodes.claimed.items())
+    await work.claim((places[place], owner) for place, owner in of_nodes.claimed.items())
     await work.put_edges(of_edges.put, edges)
     return write_report(of_nodes, of_edges)
 
@@ -107,8 +112,7 @@ async def confirm_facts(tx: AsyncManagedTransaction, tenant: str, sources: Colle
     work = _Work(tx, tenant)
     await work.run("lock_tenant")
     values = {"sources": list(sources), "seen_at": time_text(seen_at), "scope": WORLD}
-    rows = [*await work.run("confirm_nodes", **values), *await work.run("confirm_edges", **values)]
-    return sum(row["count"] for row in rows)
+    return sum([*await work.run("confirm_nodes", **values), *await work.run("confirm_edges", **values)])
 
 
 async def rewrite_facts(
@@ -159,24 +163,26 @@ class _Work:
         self._tenant = tenant
         self._queries: dict[str, LiteralString] = {**named("read.cypher"), **named("write.cypher")}
 
-    async def run(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        result = await self._tx.run(self._queries[name], {"tenant": self._tenant, **values})
-        return await result.data()
+    async def run(self, name: str, **values: Any) -> list[Any]:
+        return await _rows(await self._tx.run(self._queries[name], {"tenant": self._tenant, **values}))
 
-    async def batches(self, name: str, parameter: str, rows: Iterable[Any], **fill: str) -> list[dict[str, Any]]:
-        """Run a query over rows, a bounded number at a time; nothing is sent for no rows."""
+    async def batches(
+        self, name: str, parameter: str, rows: Iterable[Any], shared: Sequence[Row] = (), **fill: str
+    ) -> list[Any]:
+        """Run a query over rows, a bounded number at a time; nothing is sent for no rows. `shared`: what several rows
+        have in common and name by its number."""
         query = filled(self._queries[name], **fill) if fill else self._queries[name]
         everything = list(rows)
-        found: list[dict[str, Any]] = []
+        found: list[Any] = []
         for start in range(0, len(everything), _BATCH):
-            batch = {"tenant": self._tenant, parameter: everything[start : start + _BATCH]}
-            found += await (await self._tx.run(query, batch)).data()
+            batch = {"tenant": self._tenant, "shared": shared, parameter: everything[start : start + _BATCH]}
+            found += await _rows(await self._tx.run(query, batch))
         return found
 
-    async def owners(self, run: Run) -> dict[NameKey, str]:
-        places = {name_id(self._tenant, place): place for place in fact_keys(run)}
-        rows = await self.batches("owners", "ids", sorted(places))
-        return {places[row["id"]]: row["owner"] for row in rows}
+    async def owners(self, places: Mapping[NameKey, str]) -> dict[NameKey, str]:
+        """Who holds each of these places, which come with their ids."""
+        held: dict[str, str] = dict(await self.batches("owners", "ids", places.values()))
+        return {place: held[id] for place, id in places.items() if id in held}
 
     async def nodes(self, run: Run, owners: Mapping[NameKey, str]) -> dict[str, Node]:
         rows = await self.batches("nodes_known", "ids", nodes_to_load(run, owners))
@@ -207,30 +213,45 @@ class _Work:
         await self.batches("free_names", "ids", (node.id for node in nodes))
 
     async def put_nodes(self, nodes: Collection[Node], known: Collection[str]) -> None:
-        new = ((node.label, _node_columns(node)) for node in nodes if node.id not in known)
+        shared = _Shared(_shared_by_nodes)
+        new = (
+            (node.label, {"own": _own_of_node(node), "shared": shared.number(node)})
+            for node in nodes
+            if node.id not in known
+        )
         for label, of_label in _by_name(new).items():
-            await self.batches("create_nodes", "rows", of_label, __LABEL__=label)
+            await self.batches("create_nodes", "rows", of_label, shared.columns, __LABEL__=label)
         old = ({"id": node.id, "properties": _node_columns(node)} for node in nodes if node.id in known)
         await self.batches("update_nodes", "rows", old)
 
     async def claim(self, names: Iterable[tuple[str, str]]) -> None:
-        await self.batches(
-            "claim_names", "rows", ({"id": id, "tenant": self._tenant, "owner": owner} for id, owner in names)
-        )
+        await self.batches("claim_names", "rows", names)
 
     async def put_edges(self, edges: Collection[Edge], known: Collection[str]) -> None:
-        for statement, chosen in (
-            ("create_edges", [edge for edge in edges if edge.id not in known]),
-            ("update_edges", [edge for edge in edges if edge.id in known]),
-        ):
-            rows = ((edge.type, {**_ends_of(edge), "properties": _edge_columns(edge)}) for edge in chosen)
-            for type, of_type in _by_name(rows).items():
-                await self.batches(statement, "rows", of_type, __TYPE__=type)
+        shared = _Shared(_shared_by_edges)
+        new: list[tuple[EdgeType, Row]] = []
+        old: list[tuple[EdgeType, Row]] = []
+        for edge in edges:
+            id = edge.id
+            if id in known:
+                old.append((edge.type, {**_ends_of(edge), "properties": _edge_columns(edge)}))
+            else:
+                row = {"source": edge.source, "target": edge.target, "own": _own_of_edge(edge, id)}
+                new.append((edge.type, {**row, "shared": shared.number(edge)}))
+        for statement, chosen in (("create_edges", new), ("update_edges", old)):
+            for type, of_type in _by_name(chosen).items():
+                await self.batches(statement, "rows", of_type, shared.columns, __TYPE__=type)
 
 
-def _by_name(rows: Iterable[tuple[Label | EdgeType, dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+async def _rows(result: AsyncResult) -> list[Any]:
+    """What a query collected as `rows`; nothing, of one that only writes."""
+    record = await result.single()
+    return [] if record is None else record.get("rows", [])
+
+
+def _by_name(rows: Iterable[tuple[Label | EdgeType, Row]]) -> dict[str, list[Row]]:
     """Rows by the name of their label or type, each of which needs a query text of its own."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[Row]] = {}
     for name, row in rows:
         groups.setdefault(name.value, []).append(row)
     return groups
@@ -240,11 +261,28 @@ def _ends_of(edge: Edge) -> dict[str, Any]:
     return {"id": edge.id, "source": edge.source, "target": edge.target}
 
 
+class _Shared(Generic[_Fact]):
+    """The columns that many facts of a run have in common, each different set of them once, by number."""
+
+    def __init__(self, columns_of: Callable[[_Fact], Row]) -> None:
+        self.columns: list[Row] = []
+        self._columns_of = columns_of
+        self._numbers: dict[tuple[str, Life], int] = {}
+
+    def number(self, fact: _Fact) -> int:
+        found = self._numbers.setdefault((fact.scope, fact.life), len(self.columns))
+        if found == len(self.columns):
+            self.columns.append(self._columns_of(fact))
+        return found
+
+
 def _node_columns(node: Node) -> dict[str, Any]:
+    return {**_own_of_node(node), **_shared_by_nodes(node)}
+
+
+def _own_of_node(node: Node) -> dict[str, Any]:
     return {
         "id": node.id,
-        "tenant": node.tenant,
-        "scope": node.scope,
         "name": node.name,
         "summary": node.summary,
         "aliases": list(node.aliases),
@@ -253,23 +291,35 @@ def _node_columns(node: Node) -> dict[str, Any]:
         "alias_text": " ".join(node.aliases),
         "name_keys": node_keys(node),
         "search_words": search_words(node),
-        "search_scope": search_scope(node.tenant),
-        **life_columns(node.life),
         **folded(node.properties),
     }
 
 
-def _edge_columns(edge: Edge) -> dict[str, Any]:
+def _shared_by_nodes(node: Node) -> dict[str, Any]:
     return {
-        "id": edge.id,
-        "tenant": edge.tenant,
-        "scope": edge.scope,
+        "tenant": node.tenant,
+        "scope": node.scope,
+        "search_scope": search_scope(node.tenant),
+        **life_columns(node.life),
+    }
+
+
+def _edge_columns(edge: Edge) -> dict[str, Any]:
+    return {**_own_of_edge(edge, edge.id), **_shared_by_edges(edge)}
+
+
+def _own_of_edge(edge: Edge, id: str) -> dict[str, Any]:
+    return {
+        "id": id,
         "summary": edge.summary,
         "chunks": list(edge.chunks),
         **({"type": edge.verb} if edge.verb else {}),
-        **life_columns(edge.life),
         **folded(edge.properties),
     }
+
+
+def _shared_by_edges(edge: Edge) -> dict[str, Any]:
+    return {"tenant": edge.tenant, "scope": edge.scope, **life_columns(edge.life)}
 
 
 def _past_node(node: Node) -> dict[str, Any]:

@@ -45,7 +45,6 @@ from graphrag.neo4j_facts import (
     confirm_facts,
     folded,
     history_of,
-    label_of,
     name_id,
     read_edge,
     read_node,
@@ -53,8 +52,9 @@ from graphrag.neo4j_facts import (
     search_scope,
     write_facts,
 )
+from graphrag.neo4j_walk import foreseen, steps_now
 from graphrag.queries import named
-from graphrag.store import Ask, EdgesOf, Exploration, Found, NodesOf, StepsFrom, Vector
+from graphrag.store import Ask, EdgesOf, Exploration, Forecast, Found, NodesOf, StepsFrom, Vector
 from graphrag.stored import (
     Place,
     leaving,
@@ -68,6 +68,7 @@ from graphrag.stored import (
     reaching,
     steps_over,
 )
+from graphrag.surroundings import Surroundings
 from graphrag.vectors import checked
 from graphrag.writing import NameKey, node_keys, storable
 
@@ -226,9 +227,14 @@ class Neo4jStore:
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
         asks = next(exploration)
+        around: Surroundings | None = None
         while True:
+            for ask in asks:
+                if isinstance(ask, Forecast):
+                    around = await foreseen(self._read, tenant, ask)
+            answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
             try:
-                asks = exploration.send(await asyncio.gather(*(self._answer(tenant, ask) for ask in asks)))
+                asks = exploration.send(answers)
             except StopIteration as end:
                 return end.value
 
@@ -338,7 +344,9 @@ class Neo4jStore:
             part=part,
         )
 
-    async def _answer(self, tenant: str, ask: Ask) -> Any:
+    async def _answer(self, tenant: str, ask: Ask, around: Surroundings | None) -> Any:
+        if around is not None and around.holds(ask):
+            return around.answer(ask)
         match ask:
             case NodesOf():
                 return await self.nodes(tenant, ask.ids, ask.view)
@@ -346,6 +354,8 @@ class Neo4jStore:
                 return await self.edges(tenant, ask.ids, ask.types, ask.direction, ask.limit, ask.view)
             case StepsFrom():
                 return await self._steps(tenant, ask)
+            case Forecast():
+                return None
 
     async def _steps(self, tenant: str, ask: StepsFrom) -> tuple[list[Step], bool]:
         if ask.view.as_of is not None:
@@ -353,18 +363,7 @@ class Neo4jStore:
             ends = {end for edge in edges for end in (edge.source, edge.target)}
             nodes = await self.nodes(tenant, ends, ask.view)
             return steps_over(edges[: ask.limit], nodes, ask), len(edges) > ask.limit
-        rows = await self._read(
-            "steps",
-            tenant=tenant,
-            scopes=list(ask.view.scopes),
-            types=(leaving(ask.types, ask.direction), reaching(ask.types, ask.direction)),
-            frontier=list(map(storable, ask.frontier)),
-            limit=ask.limit + 1,
-        )
-        steps = [
-            Step(ask.frontier[int(row["rank"])], row["there"], label_of(row["labels"]), row["name"]) for row in rows
-        ]
-        return steps, sum(row["walked"] for row in rows) > ask.limit
+        return await steps_now(self._read, tenant, ask)
 
     async def _neighbours_at(
         self,

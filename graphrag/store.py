@@ -67,7 +67,20 @@ class StepsFrom:
     view: View = NOW
 
 
-Ask = NodesOf | EdgesOf | StepsFrom
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Asks for nothing, and the answer is None: it says that the walk goes up to `hops` from these nodes, either way
+    along edges of `types`, and that more than `limit` edges would be too many for it. A store may read all that at
+    once and answer from it."""
+
+    ids: Sequence[str]
+    types: Collection[EdgeType]
+    hops: int
+    limit: int
+    view: View = NOW
+
+
+Ask = NodesOf | EdgesOf | StepsFrom | Forecast
 Exploration = Generator[Sequence[Ask], Any, Found]
 """A walk that says what it has to read next, is sent the answers and returns what it found. It does no I/O of its own,
 so that a store may run all of it where its data is, in one go and in one state of the graph, or ask side by side what

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
-from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf, StepsFrom
+from graphrag.store import EdgesOf, Exploration, Forecast, GraphStore, NodesOf, StepsFrom
 
 MAX_HOPS = 10
 MAX_CAP = 5_000
@@ -199,6 +199,8 @@ def _surroundings(
 ) -> Exploration[Neighbourhood]:
     """Edges are read whole hop by hop, and nodes at the end, when it is known which: nothing is read twice."""
     start = dict.fromkeys(start_ids, 0)
+    if types:
+        yield [Forecast(list(start), types, limits.hops, _EDGES_A_NODE * max(limits.cap, 1), view)]
     around = _Around(dict(start))
     yield from _spread(around, _Ways(types, Direction.BOTH, view), limits)
     nodes: dict[str, Node]

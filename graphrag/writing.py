@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from graphrag.identity import identifier_key, name_key
@@ -118,6 +119,8 @@ def fact_keys(run: Run) -> set[NameKey]:
 def nodes_to_load(run: Run, owners: Mapping[NameKey, str]) -> set[str]:
     """Of the holders of `fact_keys`, those that `decide_nodes` has to see whole: what the run says something about,
     and what may be a concept. An end of an edge is needed by its id alone."""
+    if not owners:
+        return set()
     places = {NameKey(run.scope, fact.label, key) for _, fact in run.nodes for key in _keys_of(fact)}
     places |= {
         place
@@ -241,7 +244,7 @@ class _NodeRun:
                 tenant=self.tenant,
                 label=fact.label,
                 name=storable(fact.name.strip()),
-                life=_begun(self.run, source, fact.confidence),
+                life=_begun(self.run.seen_at, source, fact.confidence),
                 summary=storable(fact.summary),
                 aliases=_spellings(spoken, without=key),
                 properties=_checked(fact.properties),
@@ -299,6 +302,7 @@ def _shared_identifiers(run: Run) -> frozenset[str]:
     return frozenset(key for key, named in names.items() if len(named) > 1)
 
 
+@lru_cache(maxsize=100_000)
 def _key(name: str) -> str:
     return name_key(storable(name))
 
@@ -357,7 +361,7 @@ def _seen_edge(
             type=fact.type,
             source=ends[0],
             target=ends[1],
-            life=_begun(run, source, fact.confidence),
+            life=_begun(run.seen_at, source, fact.confidence),
             summary=storable(fact.summary),
             properties=_checked(fact.properties),
             verb=storable(fact.verb.strip()),
@@ -412,8 +416,8 @@ def check_edge(fact: EdgeFact) -> None:
         raise ValueError("A RELATION needs a verb, and no other type has one.")
 
 
-def _begun(run: Run, source: str, confidence: float) -> Life:
-    moment = run.seen_at
+@lru_cache(maxsize=1_024)
+def _begun(moment: datetime, source: str, confidence: float) -> Life:
     return Life(valid_from=moment, first_seen=moment, last_seen=moment, sources=(source,), confidence=float(confidence))
 
 

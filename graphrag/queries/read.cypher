@@ -137,6 +137,38 @@ WITH rank, b LIMIT $limit
 WITH b, min(rank) AS rank, count(*) AS walked
 RETURN collect({rank: rank, there: b.id, name: b.name, labels: labels(b), walked: walked}) AS rows
 
+// All that a walk of one or two hops either way comes upon, unless it is too much: the nodes whose edges it follows, the
+// edges, and the nodes at their ends.
+
+// name: surroundings
+UNWIND $ids AS id
+MATCH (a:__Node__ {id: id}) WHERE a.tenant = $tenant
+WITH collect(a) AS start
+CALL (start) {
+  UNWIND start AS a
+  RETURN a
+  UNION
+  UNWIND start AS b
+  MATCH (b)-[r:__LEAVING__]-(a) WHERE $hops > 1 AND r.scope IN $scopes AND a.scope IN $scopes
+  RETURN a LIMIT $limit
+}
+WITH collect(a) AS inner
+CALL (inner) {
+  UNWIND inner AS a
+  MATCH (a)-[r:__LEAVING__]-(b) WHERE r.scope IN $scopes
+  WITH r, b LIMIT $limit
+  RETURN collect(DISTINCT r) AS edges, collect(DISTINCT b) AS ends, count(*) AS walked
+}
+WITH inner, edges, ends WHERE walked < $limit
+CALL (inner, ends) {
+  UNWIND inner + ends AS n
+  WITH DISTINCT n WHERE n.scope IN $scopes
+  RETURN collect({node: n {.*, embedding: null}, labels: labels(n)}) AS nodes
+}
+RETURN
+  [n IN inner | n.id] AS inner, nodes,
+  [r IN edges | r {.*, edge_type: type(r), source: startNode(r).id, target: endNode(r).id}] AS edges
+
 // name: neighbours
 CALL () {
   MATCH (a:__Node__ {id: $id})-[r:__LEAVING__]->(b) WHERE a.tenant = $tenant RETURN a AS source, r, b AS target, b
@@ -172,8 +204,8 @@ CALL () {
   UNION ALL
   UNWIND $ids AS id MATCH (n:__PastNode__ {id: id}) RETURN n, [n.past_label] AS labels
 }
-WITH n, labels WHERE n.tenant = $tenant
-RETURN n {.*} AS node, labels ORDER BY n.id, n.valid_from
+WITH n, labels WHERE n.tenant = $tenant ORDER BY n.id, n.valid_from
+RETURN collect({node: n {.*}, labels: labels}) AS rows
 
 // name: history_edges
 CALL () {
@@ -185,8 +217,8 @@ CALL () {
   UNION
   UNWIND $ids AS id MATCH (p:__PastEdge__ {target: id}) RETURN p {.*} AS edge
 }
-WITH edge WHERE edge.tenant = $tenant
-RETURN edge ORDER BY edge.id, edge.valid_from
+WITH edge WHERE edge.tenant = $tenant ORDER BY edge.id, edge.valid_from
+RETURN collect({edge: edge}) AS rows
 
 // name: every_node
 CALL () {
@@ -206,7 +238,9 @@ CALL () {
 RETURN edge ORDER BY edge.id, edge.valid_from
 
 // name: records
-MATCH (r:__Record__ {tenant: $tenant, kind: $kind}) RETURN r.id AS id, r.body AS body ORDER BY id
+MATCH (r:__Record__ {tenant: $tenant, kind: $kind})
+WITH r ORDER BY r.id
+RETURN collect({id: r.id, body: r.body}) AS rows
 
 // name: get_meta
 MATCH (m:__Meta__ {key: $key}) RETURN m.value AS value
