@@ -103,7 +103,8 @@ _CAPITAL_BEFORE = re.compile(r"(?:\b[A-Z][\w-]{0,40}|[.!?:>|*#]|\A)[\s\"'(]{0,3}
 _LOOK = 60
 """Characters before a name that tell how it is meant."""
 ROLES = frozenset(
-    "api app auth backend bff bot broker bus cache cluster consumer controller cron daemon database db engine exporter"
+    "api app auth backend bff bot broker bus cache cluster consumer controller cron daemon database db engine"
+    " exporter"
     " frontend gateway hub indexer ingest ingester job jobs kv lb manager operator processor producer proxy publisher"
     " queue registry relay router runner scheduler searcher server service services store storage svc sync ui web"
     " webhook webhooks worker workers writer reader".split()
