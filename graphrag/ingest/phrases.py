@@ -364,7 +364,7 @@ class Reader:
         if mention.kind is Kind.NEW:
             return self._open or trust is Trust.CALL or bool(mention.also) or has_role(mention.name)
         if mention.kind is Kind.WORD:
-            return not mention.refs and trust is Trust.CALL
+            return trust is Trust.CALL
         return self._open and (trust is Trust.CALL or count > 1 or listed)
 
     def _is_subject(self, mention: Mention) -> bool:

@@ -35,6 +35,8 @@ _SERVICE = re.compile(
     rf" ){{0,1}}[a-z][a-z0-9-]{{1,40}} )"
     rf"|(?P<sign>{signs(Kind.CODE, Kind.NEW)}) )(?P<noun>(?:[Mm]icro)?[Ss]ervice|API|daemon)\b(?!-)"
 )
+_TEAMS = re.compile(TEAM_NOUN)
+_NOUNS = re.compile(r"[Ss]ervice|API|daemon")
 _HYPHENED = re.compile(r"(?<![\w/.@:=-])[a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){1,5}(?![\w/:=-]|\.\w)")
 _CAMEL = re.compile(r"(?<![\w/.@-])[A-Z][a-z0-9]{1,30}(?:[A-Z]{1,5}[a-z0-9]{0,30}){1,5}(?![\w/(-]|\.\w)")
 _BARE = re.compile(r"(?<![\w/.@-])[A-Za-z][\w-]{2,60}(?![\w/-]|\.\w)")
@@ -91,11 +93,13 @@ class Shapes:
 
     def sign(self, sentence: str) -> str:
         """The sentence with a sign for each name that it tells by its shape."""
-        text = _TEAM_FIRST.sub(self._team_first, _TEAM.sub(self._team, _HANDLE.sub(self._handle, sentence)))
-        text = _TEAM_JOINED.sub(lambda match: self._new_team(match.group()), text)
-        text = _SERVICES.sub(self._services, text)
-        text = _SERVICE.sub(self._service, text)
-        text = _HYPHENED.sub(self._joined, text)
+        text = _HANDLE.sub(self._handle, sentence) if "@" in sentence else sentence
+        if _TEAMS.search(text):
+            text = _TEAM_FIRST.sub(self._team_first, _TEAM.sub(self._team, text))
+            text = _TEAM_JOINED.sub(lambda match: self._new_team(match.group()), text)
+        if _NOUNS.search(text):
+            text = _SERVICE.sub(self._service, _SERVICES.sub(self._services, text))
+        text = _HYPHENED.sub(self._joined, text) if "-" in text else text
         return _CAMEL.sub(self._camel, text)
 
     def tell(self, name: str, *also: str) -> Mention:

@@ -246,7 +246,7 @@ IS_AT = re.compile(
 """What can stand between the word "runbook" and the link to it."""
 BEFORE_NAMED = re.compile(
     r"(?:^|[\[(:;>*|“\"]|\b(?:the|our|see|read|follow|check|use|using|via|at|in|to|consult|find|this|full|is|are"
-    r"|with|and its|has|have|keeps|you|on-call|when [^,]{1,60},|and|open)) ?\W?$",
+    r"|with|and its|has|have|keeps|you|on-call|when [^,]{1,60},|(?<![\ue000-\uf8ff] )and|open)) ?\W?$",
     re.IGNORECASE,
 )
 BEFORE_ANY = re.compile(
