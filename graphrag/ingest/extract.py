@@ -15,12 +15,13 @@ from itertools import pairwise
 from graphrag.identity import name_key
 from graphrag.ingest.chunk import Passage
 from graphrag.ingest.naming import Kind, Mention, Names, Signs, signs
-from graphrag.ingest.phrases import Reader, Said, Talk, Trust, may_tell
+from graphrag.ingest.phrases import Reader, Said, Talk, Trust
 from graphrag.ingest.prose import Block, Blocks, Form
 from graphrag.ingest.shapes import Shapes
 from graphrag.ingest.sources.found import Found, as_name
 from graphrag.ingest.subjects import Fields, field_of, subject_of
 from graphrag.ingest.vocabulary import Vocabulary
+from graphrag.ingest.wording import may_tell
 from graphrag.model import EdgeFact, EdgeType, EntityKind, Label, NodeFact, PropertyValue, Ref
 
 STATED = 0.6
@@ -45,7 +46,8 @@ _STANDARDS = frozenset(
     "AES BS CVE CWE DIN EN FIPS GPT HTTP IEC IEEE IPV ISO KB MD PEP RFC RSA SHA SSL TLS UTC UTF UTF8 GMT".split()
 )
 _NO_PERSON = frozenset(
-    "abuse admin administrator alerts alert billing contact devnull dev donotreply engineering example git help hello info"
+    "abuse admin administrator alerts alert billing contact devnull dev donotreply engineering example git help"
+    " hello info"
     " infra it mail me nobody noreply no-reply oncall on-call ops pager platform postmaster root security service sre"
     " support team test user webmaster you your".split()
 )

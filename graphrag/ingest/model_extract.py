@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -62,12 +62,12 @@ Complete = Callable[[str], Awaitable[str]]
 
 
 class _End(BaseModel):
-    type: str = Field(json_schema_extra={"enum": sorted(_LABELS)})
+    type: str = Field(json_schema_extra={"enum": [*sorted(_LABELS)]})
     name: str
 
 
 class _Relation(BaseModel):
-    type: str = Field(json_schema_extra={"enum": sorted(_TYPES)})
+    type: str = Field(json_schema_extra={"enum": [*sorted(_TYPES)]})
 
 
 class _Triplet(BaseModel):
@@ -258,7 +258,7 @@ def _passages(count: int) -> str:
 
 
 @contextlib.contextmanager
-def _without_its_log() -> Iterator[None]:
+def _without_its_log() -> Generator[None]:
     """The extractor logs each failure with a traceback that quotes the page; here they are counted instead."""
     log = logging.getLogger(SchemaLLMPathExtractor.__module__)
     before, log.disabled = log.disabled, True

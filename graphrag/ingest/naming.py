@@ -98,12 +98,17 @@ _SERVICE_NOUN = re.compile(r"\s(?:(?:micro)?services?|daemon|application|app|com
 TEAM_NOUN = r"(?:[Tt]eam|[Ss]quad|[Tt]ribe|[Cc]rew|[Gg]uild|[Cc]hapter)"
 _TEAM_NOUN = re.compile(rf"\s{TEAM_NOUN}\b(?!-)")
 _BEFORE = re.compile(r"\b(?:the|our|this|its|service|app|application)\s\Z", re.IGNORECASE)
+_OWNED_BY = re.compile(
+    r"\b(?:owned|maintained|operated|supported|looked after) by (?:the |our )?\Z|\bbelongs to (?:the |our )?\Z"
+)
+_OWNS = re.compile(r"\s(?:owns|maintains|operates|looks after|takes care of|is responsible for)\s")
 _CAPITAL_AFTER = re.compile(r"[\s-][A-Z]")
 _CAPITAL_BEFORE = re.compile(r"(?:\b[A-Z][\w-]{0,40}|[.!?:>|*#]|\A)[\s\"'(]{0,3}\Z")
 _LOOK = 60
 """Characters before a name that tell how it is meant."""
 ROLES = frozenset(
-    "api app auth backend bff bot broker bus cache cluster consumer controller cron daemon database db engine exporter"
+    "api app auth backend bff bot broker bus cache cluster consumer controller cron daemon database db engine"
+    " exporter"
     " frontend gateway hub indexer ingest ingester job jobs kv lb manager operator processor producer proxy publisher"
     " queue registry relay router runner scheduler searcher server service services store storage svc sync ui web"
     " webhook webhooks worker workers writer reader".split()
@@ -251,9 +256,16 @@ def _read(text: str, match: Match) -> tuple[Mention | None, int]:
     ):
         services = tuple(ref for ref in match.refs if ref.label is Label.SERVICE)
         return Mention(Kind.SERVICE, spelt, services), noun.end()
-    if not match.ordinary or _proper(text, match):
+    if not match.ordinary or _proper(text, match) or _owns(text, match, kind):
         return mention, end
     return (replace(mention, kind=Kind.WORD), end) if kind is Kind.SERVICE or kind is Kind.EITHER else (None, end)
+
+
+def _owns(text: str, match: Match, kind: Kind) -> bool:
+    """Whether a word stands where only an owner can."""
+    return kind in (Kind.TEAM, Kind.EITHER) and bool(
+        _OWNED_BY.search(text, max(match.start - _LOOK, 0), match.start) or _OWNS.match(text, match.end)
+    )
 
 
 def _proper(text: str, match: Match) -> bool:

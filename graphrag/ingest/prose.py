@@ -15,7 +15,8 @@ _MAX_CELLS = 12
 _ITEM = re.compile(r"\s{0,12}(?:[-*+]|\d{1,3}[.)])\s{1,4}(?:\[[ xX]\]\s)?(?=\S)")
 _RULE = re.compile(r"[\s|:*_=-]+\Z")
 _LABEL = re.compile(
-    r"[*_`\s]{0,4}(?P<label>[A-Za-z][A-Za-z ’'/-]{1,38}?)[*_`\s]{0,4}(?::|\s[-–—=]\s)[*_`]{0,3}(?P<value>\s.*|$)"
+    r"[*_`\s]{0,4}(?P<label>[A-Za-z][A-Za-z \u2019'/-]{1,38}?)[*_`\s]{0,4}"
+    r"(?::|\s[-\u2013—=]\s)[*_`]{0,3}(?P<value>\s.*|$)"
 )
 _SPACES = re.compile(r"\s+")
 
@@ -60,7 +61,7 @@ class Blocks:
                 yield from self._code(line, mark)
                 continue
             text = line.strip().lstrip(">").strip()
-            starts, kind = _start_of(line, text)
+            starts, kind = _start_of(line, text, gathered[:1])
             if starts or not text:
                 yield from _joined(form, gathered)
                 gathered, form = [], kind
@@ -89,13 +90,15 @@ def _opens(line: str) -> bool:
     return bool(mark and line[mark.end() :].strip())
 
 
-def _start_of(line: str, text: str) -> tuple[bool, Form]:
-    """Whether a line begins a block of its own, and of which form."""
+def _start_of(line: str, text: str, before: list[str]) -> tuple[bool, Form]:
+    """Whether a line begins a block of its own, and of which form. Within a paragraph a label begins with a capital
+    or a mark, or follows another: a sentence may go on with "in the wiki: ..."."""
     if text.startswith("|") or (text.count("|") >= 2 and text.endswith("|")):
         return True, Form.ROW
     if _ITEM.match(line):
         return True, Form.ITEM
-    return _LABEL.match(text) is not None, Form.PARAGRAPH
+    labelled = _LABEL.match(text) is not None
+    return labelled and (not text[0].islower() or any(map(_LABEL.match, before))), Form.PARAGRAPH
 
 
 def _joined(form: Form, lines: list[str]) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Names that nobody knows yet, told by how a sentence writes them: "the ledger service", ledger-db, "the Payments team"."""
+"""Names that nobody knows yet, told by how they are written: "the ledger service", ledger-db, "the Payments team"."""
 
 from __future__ import annotations
 
@@ -12,24 +12,31 @@ _ANY_SERVICE = signs(Kind.SERVICE, Kind.WORD, Kind.EITHER, Kind.NEW, Kind.CODE)
 _ONE = rf"(?:{_ANY_SERVICE}|\b{_W})"
 _TEAM = re.compile(
     rf"\b(?:(?P<caps>(?:[A-Z][\w&-]{{0,40}} (?:(?:and|&) )?){{1,4}})"
-    rf"|(?P<det>[Tt]he |[Oo]ur )(?P<low>(?:[a-z][\w-]{{1,40}} ){{1,3}})|(?P<sign>{signs(Kind.CODE, Kind.NEW, Kind.OTHER)}) )(?P<noun>{TEAM_NOUN})\b(?!-)"
+    rf"|(?P<det>[Tt]he |[Oo]ur )(?P<low>(?:[a-z][\w-]{{1,40}} ){{1,3}})"
+    rf"|(?P<sign>{signs(Kind.CODE, Kind.NEW, Kind.OTHER)}) )(?P<noun>{TEAM_NOUN})\b(?!-)"
 )
 _TEAM_FIRST = re.compile(
-    rf"\b(?:the )?[Tt]eam(?P<is> is|:)? (?:(?P<caps>[A-Z][\w-]{{1,40}}(?: [A-Z][\w-]{{1,40}}){{0,2}})|(?P<low>[a-z][a-z0-9]{{1,40}}(?:-[a-z0-9]{{1,40}}){{1,4}})|(?P<sign>{signs(Kind.CODE, Kind.NEW)}))"
+    rf"\b(?:the )?[Tt]eam(?P<is> is|:)? (?:(?P<caps>[A-Z][\w-]{{1,40}}(?: [A-Z][\w-]{{1,40}}){{0,2}})"
+    rf"|(?P<low>[a-z][a-z0-9]{{1,40}}(?:-[a-z0-9]{{1,40}}){{1,4}})|(?P<sign>{signs(Kind.CODE, Kind.NEW)}))"
 )
 _TEAM_JOINED = re.compile(
-    r"(?<![\w/.@-])(?:team-[a-z0-9]{2,40}(?:-[a-z0-9]{1,40}){0,4}|[a-z0-9]{2,40}(?:-[a-z0-9]{1,40}){0,4}-(?:team|squad))(?![\w/-])"
+    r"(?<![\w/.@-])(?:team-[a-z0-9]{2,40}(?:-[a-z0-9]{1,40}){0,4}|[a-z0-9]{2,40}(?:-[a-z0-9]{1,40}){0,4}-(?:team"
+    r"|squad))(?![\w/-])"
 )
 _HANDLE = re.compile(
     r"(?<![\w.@/])@(?P<name>[a-z0-9][\w-]{0,40}/[a-z0-9][\w-]{0,60}(?:/[\w-]{1,60}){0,3})\b", re.IGNORECASE
 )
 _SERVICES = re.compile(
-    rf"(?P<det>\b(?:[Tt]he|[Oo]ur|[Bb]oth|[Oo]n|[Tt]o) )(?P<list>{_ONE}(?:, (?:the )?{_ONE}){{0,5}},? and (?:the )?{_ONE}) (?:micro)?services\b"
+    rf"(?P<det>\b(?:[Tt]he|[Oo]ur|[Bb]oth|[Oo]n|[Tt]o) )(?P<list>{_ONE}(?:, (?:the )?{_ONE}){{0,5}},? and (?:the"
+    rf" )?{_ONE}) (?:micro)?services\b"
 )
 _SERVICE = re.compile(
-    rf"\b(?P<det>(?:[Tt]he|[Oo]ur) )?(?:(?P<caps>(?:[A-Z][\w]{{0,40}} ){{1,3}})|(?P<low>(?:[a-z][a-z0-9]{{1,40}} ){{0,1}}[a-z][a-z0-9-]{{1,40}} )"
+    rf"\b(?P<det>(?:[Tt]he|[Oo]ur) )?(?:(?P<caps>(?:[A-Z][\w]{{0,40}} ){{1,3}})|(?P<low>(?:[a-z][a-z0-9]{{1,40}}"
+    rf" ){{0,1}}[a-z][a-z0-9-]{{1,40}} )"
     rf"|(?P<sign>{signs(Kind.CODE, Kind.NEW)}) )(?P<noun>(?:[Mm]icro)?[Ss]ervice|API|daemon)\b(?!-)"
 )
+_TEAMS = re.compile(TEAM_NOUN)
+_NOUNS = re.compile(r"[Ss]ervice|API|daemon")
 _HYPHENED = re.compile(r"(?<![\w/.@:=-])[a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){1,5}(?![\w/:=-]|\.\w)")
 _CAMEL = re.compile(r"(?<![\w/.@-])[A-Z][a-z0-9]{1,30}(?:[A-Z]{1,5}[a-z0-9]{0,30}){1,5}(?![\w/(-]|\.\w)")
 _BARE = re.compile(r"(?<![\w/.@-])[A-Za-z][\w-]{2,60}(?![\w/-]|\.\w)")
@@ -86,11 +93,13 @@ class Shapes:
 
     def sign(self, sentence: str) -> str:
         """The sentence with a sign for each name that it tells by its shape."""
-        text = _TEAM_FIRST.sub(self._team_first, _TEAM.sub(self._team, _HANDLE.sub(self._handle, sentence)))
-        text = _TEAM_JOINED.sub(lambda match: self._new_team(match.group()), text)
-        text = _SERVICES.sub(self._services, text)
-        text = _SERVICE.sub(self._service, text)
-        text = _HYPHENED.sub(self._joined, text)
+        text = _HANDLE.sub(self._handle, sentence) if "@" in sentence else sentence
+        if _TEAMS.search(text):
+            text = _TEAM_FIRST.sub(self._team_first, _TEAM.sub(self._team, text))
+            text = _TEAM_JOINED.sub(lambda match: self._new_team(match.group()), text)
+        if _NOUNS.search(text):
+            text = _SERVICE.sub(self._service, _SERVICES.sub(self._services, text))
+        text = _HYPHENED.sub(self._joined, text) if "-" in text else text
         return _CAMEL.sub(self._camel, text)
 
     def tell(self, name: str, *also: str) -> Mention:

@@ -13,16 +13,20 @@ from graphrag.ingest.shapes import Shapes
 _RUNBOOK = r"(?:run-?book|run book|playbook)s?"
 _TITLES = (
     re.compile(
-        rf"(?:the )?(?:on-call |operational |service )?{_RUNBOOK}\s?(?::|-|–|—|for|of)\s(?:the )?(?P<name>\S.*)",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"(?P<name>\S.*?)\s?(?::|-|–|—|\|)?\s(?:on-call |operational |service )?{_RUNBOOK}", re.IGNORECASE),
-    re.compile(
-        r"(?:on-?call|operations|operational|service|operating|support|ops)(?: guide| notes| page| handbook| manual)?\s?(?::|-|–|—|for)\s(?:the )?(?P<name>\S.*)",
+        rf"(?:the )?(?:on-call |operational |service )?{_RUNBOOK}\s?(?::|-|\u2013|—|for|of)\s(?:the )?(?P<name>\S.*)",
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?P<name>\S.*?)\s?(?::|-|–|—|\|)?\s(?:on-?call|operations|operational|service|ops)?\s?(?:guide|overview|notes|readme|handbook|page|manual|architecture|operations|ops)",
+        rf"(?P<name>\S.*?)\s?(?::|-|\u2013|—|\|)?\s(?:on-call |operational |service )?{_RUNBOOK}", re.IGNORECASE
+    ),
+    re.compile(
+        r"(?:on-?call|operations|operational|service|operating|support|ops)(?: guide| notes| page| handbook|"
+        r" manual)?\s?(?::|-|\u2013|—|for)\s(?:the )?(?P<name>\S.*)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?P<name>\S.*?)\s?(?::|-|\u2013|—|\|)?\s(?:on-?call|operations|operational|service|ops)?\s?(?:guide|overview"
+        r"|notes|readme|handbook|page|manual|architecture|operations|ops)",
         re.IGNORECASE,
     ),
     re.compile(r"(?P<name>\S.*)"),
@@ -41,16 +45,20 @@ _GENERIC = frozenset(
 
 _FIELDS = {
     "owned": re.compile(
-        r"(?:(?:service |code |current |primary )?owners?|owned by|(?:owning |responsible |owner )?team|ownership|maintained by|maintainers?|operated by|run by|managed by|responsible)",
+        r"(?:(?:service |code |current |primary )?owners?|owned by|(?:owning |responsible |owner )?team|ownership"
+        r"|maintained by|maintainers?|operated by|run by|managed by|responsible)",
         re.IGNORECASE,
     ),
     "needs": re.compile(
-        r"(?:(?:it )?depends (?:up)?on|(?:(?:upstream|service|hard|direct|runtime|internal|key|critical|our|its) ){0,2}dependenc(?:y|ies)|upstreams?|upstream services|requires|needs|relies on|calls|uses"
-        r"|(?:services )?(?:that )?it (?:needs|depends on|relies on|uses)|what it (?:needs|depends on|relies on)|needed services|required services)",
+        r"(?:(?:it )?depends (?:up)?on|(?:(?:upstream|service|hard|direct|runtime|internal|key|critical|our|its)"
+        r" ){0,2}dependenc(?:y|ies)|upstreams?|upstream services|requires|needs|relies on|calls|uses"
+        r"|(?:services )?(?:that )?it (?:needs|depends on|relies on|uses)|what it (?:needs|depends on|relies on)"
+        r"|needed services|required services)",
         re.IGNORECASE,
     ),
     "runbook": re.compile(
-        r"(?:on-call |operational |service |our |the )?(?:run-?books?|run books?|playbooks?)(?: (?:url|link|page|location))?",
+        r"(?:on-call |operational |service |our |the )?(?:run-?books?|run books?|playbooks?)(?: (?:url|link|page"
+        r"|location))?",
         re.IGNORECASE,
     ),
     "subject": re.compile(r"(?:service|application|app|component|service name|system|name)", re.IGNORECASE),
@@ -180,7 +188,9 @@ class Fields:
             named = _SERVICE_NAME.search(cells[self._columns.index("subject")])
             subject = mentions[named.group()] if named else None
             pairs = [(kind, cell) for kind, cell in zip(self._columns, cells, strict=True) if kind]
-        for kind, cell in pairs if subject else ():
+        if subject is None:
+            return
+        for kind, cell in pairs:
             if kind != "subject":
                 yield from self._listed(kind, (subject,), Trust.STRONG, cell, reader, mentions)
 

@@ -150,8 +150,8 @@ The runbook is [[Shipping Planner Runbook]].
         f"{WIKI}/refunds",
         f"""# Refunds
 
-`ledger-api` and `bank-gateway` are both used by `refund-worker`. `refund-worker` is looked after by the After Sales team.
-Follow its [runbook]({WIKI}/refunds) when it stops.
+`ledger-api` and `bank-gateway` are both used by `refund-worker`. `refund-worker` is looked after by the After Sales
+team. Follow its [runbook]({WIKI}/refunds) when it stops.
 """,
     ),
     "the team first": Told(
@@ -319,38 +319,427 @@ The runbook of `thumbnailer` lives under {WIKI}/thumbs
 }
 
 SILENT: dict[str, str] = {
-    "a question": "# payments-api\n\nDoes `payments-api` depend on `ledger-db`? Who owns it, is it owned by the Payments team?",
-    "a negation": "# payments-api\n\n`payments-api` does not depend on `ledger-db`. It doesn't need `rates` either, and never calls `fraud-api`.",
-    "no longer": "# payments-api\n\n`payments-api` no longer uses `ledger-db`, and is no longer owned by the Payments team.",
-    "history": "# payments-api\n\nIn 2019 `payments-api` depended on `ledger-db`. It was owned by the Payments team and used `rates`. "
-    "Previously, `payments-api` relied on `old-db`. Back then `payments-api` uses `old-db`, so the log says.",
-    "a plan": "# payments-api\n\nNext year `payments-api` will depend on `ledger-db` and will be owned by the Payments team. "
-    "We plan that `payments-api` uses `rates`.",
-    "a condition": "# payments-api\n\nIf `payments-api` depends on `ledger-db`, restart both. Should it need `rates`, ask. "
-    "Suppose `payments-api` is owned by the Payments team. `payments-api` uses `cache-api` if the flag is set.",
-    "a wish": "# payments-api\n\n`payments-api` should use `ledger-db`. `payments-api` could call `rates`. It might need `fraud-api`. "
-    "`payments-api` would be owned by the Payments team.",
-    "a comparison": "# payments-api\n\n`payments-api` uses more memory than `ledger-api`. `payments-api` is slower than `ledger-api` and "
-    "needs twice the time of `ledger-api`. Unlike `ledger-api`, it has no queue.",
-    "commands": "# payments-api\n\nRun `kubectl get pods` on `payments-api`. Use `kubectl` to restart `payments-api`, then call `curl`. "
-    "You need `sudo` on `web-01`. Ensure `payments-api` uses `tls-1`.\n\n```sh\npayments-api depends on ledger-db\n```",
-    "steps": "# payments-api\n\n1. Restart `payments-api` and `ledger-api`\n2. Check whether `payments-api` needs `ledger-api`\n"
-    "3. Ask the Payments team\n4. Make sure that `payments-api` calls `rates-api`",
-    "parts of things": "# payments-api\n\n`payments-api` depends on the `ledger-db` schema. `payments-api` uses the `kube-system` namespace and "
-    "requires the `ledger-api` token. `payments-api` needs `LEDGER_URL`.",
-    "tools and settings": "# payments-api\n\n`payments-api` uses `jq`. `payments-api` requires `python3`. It needs `root`. `payments-api` uses round-robin.",
-    "contacts": "# payments-api\n\nContact the Payments team about `payments-api`. Escalate to the Platform team. Talk to the Ledger team.",
-    "an or": "# payments-api\n\n`payments-api` needs `ledger-db` or `rates-db`, depending on the region.",
-    "other heads": "# payments-api\n\nThe dashboard of `payments-api` depends on `metrics-store`. A deployment of `payments-api` needs `image-store`. "
-    "The config for `payments-api` is owned by the Platform team.",
-    "both deny": "# payments-api\n\nNeither `payments-api` nor `ledger-api` depends on `rates-api`. It is not true that `payments-api` calls `fraud-api`.",
-    "hearsay": "# payments-api\n\nSome think `payments-api` depends on `ledger-db`. It is a myth that `payments-api` calls `rates-api`. "
-    "I doubt `payments-api` is owned by the Payments team.",
-    "none": "# payments-api\n\nDepends on: none\nOwner: TBD\n\n## Dependencies\n\nNone.\n\n- no longer `ledger-db`",
-    "bare words": "# Notes\n\nEverything depends on time and money. The plan needs people and patience. Work is run by volunteers. "
-    "It depends on the version. This needs access and approval.",
-    "packages": "# my-tool\n\n## Requirements\n\n- Ruby 3.2\n- `bundler`\n\nThe build uses Docker and requires Make. The script calls `curl` and `jq`.",
-    "ages": "# payments-api\n\n`payments-api` used `ledger-db` until March. `payments-api` had been owned by the Payments team. "
-    "`payments-api` depends on `ledger-db` no more? It once needed `rates`.",
-    "a team named like a service": "# payments-api\n\n`payments-api` calls for help from the `ledger-api` team. The `ledger-api` team uses chat.",
+    "a question": """\
+# payments-api
+
+Does `payments-api` depend on `ledger-db`? Who owns it, is it owned by the Payments team?
+""",
+    "a negation": """\
+# payments-api
+
+`payments-api` does not depend on `ledger-db`. It doesn't need `rates` either, and never calls `fraud-api`.
+""",
+    "no longer": """\
+# payments-api
+
+`payments-api` no longer uses `ledger-db`, and is no longer owned by the Payments team.
+""",
+    "history": """\
+# payments-api
+
+In 2019 `payments-api` depended on `ledger-db`. It was owned by the Payments team and used `rates`. Previously,
+`payments-api` relied on `old-db`. Back then `payments-api` uses `old-db`, so the log says.
+""",
+    "a plan": """\
+# payments-api
+
+Next year `payments-api` will depend on `ledger-db` and will be owned by the Payments team. We plan that
+`payments-api` uses `rates`.
+""",
+    "a condition": """\
+# payments-api
+
+If `payments-api` depends on `ledger-db`, restart both. Should it need `rates`, ask. Suppose `payments-api` is
+owned by the Payments team. `payments-api` uses `cache-api` if the flag is set.
+""",
+    "a wish": """\
+# payments-api
+
+`payments-api` should use `ledger-db`. `payments-api` could call `rates`. It might need `fraud-api`.
+`payments-api` would be owned by the Payments team.
+""",
+    "a comparison": """\
+# payments-api
+
+`payments-api` uses more memory than `ledger-api`. `payments-api` is slower than `ledger-api` and needs twice
+the time of `ledger-api`. Unlike `ledger-api`, it has no queue.
+""",
+    "commands": """\
+# payments-api
+
+Run `kubectl get pods` on `payments-api`. Use `kubectl` to restart `payments-api`, then call `curl`. You need
+`sudo` on `web-01`. Ensure `payments-api` uses `tls-1`.
+
+```sh
+payments-api depends on ledger-db
+```
+""",
+    "steps": """\
+# payments-api
+
+1. Restart `payments-api` and `ledger-api`
+2. Check whether `payments-api` needs `ledger-api`
+3. Ask the Payments team
+4. Make sure that `payments-api` calls `rates-api`
+""",
+    "parts of things": """\
+# payments-api
+
+`payments-api` depends on the `ledger-db` schema. `payments-api` uses the `kube-system` namespace and requires
+the `ledger-api` token. `payments-api` needs `LEDGER_URL`.
+""",
+    "tools and settings": """\
+# payments-api
+
+`payments-api` uses `jq`. `payments-api` requires `python3`. It needs `root`. `payments-api` uses round-robin.
+""",
+    "contacts": """\
+# payments-api
+
+Contact the Payments team about `payments-api`. Escalate to the Platform team. Talk to the Ledger team.
+""",
+    "an or": """\
+# payments-api
+
+`payments-api` needs `ledger-db` or `rates-db`, depending on the region.
+""",
+    "other heads": """\
+# payments-api
+
+The dashboard of `payments-api` depends on `metrics-store`. A deployment of `payments-api` needs `image-store`.
+The config for `payments-api` is owned by the Platform team.
+""",
+    "both deny": """\
+# payments-api
+
+Neither `payments-api` nor `ledger-api` depends on `rates-api`. It is not true that `payments-api` calls
+`fraud-api`.
+""",
+    "hearsay": """\
+# payments-api
+
+Some think `payments-api` depends on `ledger-db`. It is a myth that `payments-api` calls `rates-api`. I doubt
+`payments-api` is owned by the Payments team.
+""",
+    "none": """\
+# payments-api
+
+Depends on: none
+Owner: TBD
+
+## Dependencies
+
+None.
+
+- no longer `ledger-db`
+""",
+    "bare words": """\
+# Notes
+
+Everything depends on time and money. The plan needs people and patience. Work is run by volunteers. It depends
+on the version. This needs access and approval.
+""",
+    "packages": """\
+# my-tool
+
+## Requirements
+
+- Ruby 3.2
+- `bundler`
+
+The build uses Docker and requires Make. The script calls `curl` and `jq`.
+""",
+    "ages": """\
+# payments-api
+
+`payments-api` used `ledger-db` until March. `payments-api` had been owned by the Payments team. `payments-api`
+depends on `ledger-db` no more? It once needed `rates`.
+""",
+    "a team named like a service": """\
+# payments-api
+
+`payments-api` calls for help from the `ledger-api` team. The `ledger-api` team uses chat.
+""",
 }
+
+WORDINGS: tuple[tuple[str, int, int, int], ...] = (
+    (
+        """\
+checkout-api is run by the payments team; to take an order it talks to inventory-api and price-api. Its runbook
+is docs/runbooks/checkout.md.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+The payments squad looks after checkout-api. For every order it calls inventory-api and price-api. Runbook:
+docs/x.md
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+Ownership of checkout-api sits with the Payments team. Its two upstreams are inventory-api and price-api.
+On-call engineers follow the runbook at https://w.example.com/c.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api is a Payments team service. It needs both inventory-api and price-api to be up. The checkout-api
+runbook is available at https://w.example.com/c.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+The team that owns checkout-api is the Payments team. checkout-api makes synchronous calls to inventory-api, and
+it stores orders in order-db. See https://w.example.com/c for the runbook.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api is owned by the team Payments, depends upon inventory-api plus price-api and has its runbook at
+https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+This runbook covers the checkout-api service, which the Payments team owns. The service needs inventory-api and
+price-api in order to serve orders. Find the runbook at https://w.example.com/c.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api sits in front of two services, inventory-api and price-api, and would be useless without them.
+checkout-api: owned by the Payments team. Runbook lives at https://w.example.com/c.
+""",
+        0,
+        1,
+        1,
+    ),
+    (
+        """\
+We, the Payments team, own checkout-api. We depend on inventory-api and price-api. Our runbook is at
+https://w.example.com/c.
+""",
+        0,
+        0,
+        1,
+    ),
+    (
+        """\
+checkout-api has two dependencies: inventory-api and price-api. The service belongs to Payments team. The
+runbook, https://w.example.com/c, says more.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+There are two things checkout-api cannot live without: inventory-api and price-api. Payments team maintains it.
+Runbook location: https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api (team: Payments) consumes inventory-api and price-api. Runbook -> https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+inventory-api and price-api are dependencies of checkout-api. The Payments team is on call for it. Its
+[runbook](https://w.example.com/c) is on the wiki.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+If checkout-api is down, page the Payments team, who own it. checkout-api relies on inventory-api as well as on
+price-api. You can find the runbook here: https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+It is owned by the Payments team and it depends on two services, the inventory-api and the price-api. Runbook:
+[here](https://w.example.com/c)
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+**Owner**: Payments
+**Dependencies**: inventory-api, price-api
+**Runbook**: https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+- Owner: Payments team
+- Depends on: inventory-api and price-api
+- Runbook: https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+Service owner: @acme/payments. Depends on `inventory-api` / `price-api`. Runbook at <https://w.example.com/c>.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+The Payments team owns the checkout-api service. checkout-api depends on the inventory-api service, which is
+owned by the Warehouse team, and on the price-api service. The runbook for checkout-api is at
+https://w.example.com/c.
+""",
+        2,
+        2,
+        1,
+    ),
+    (
+        """\
+The service is maintained by Payments. Dependencies are inventory-api and price-api. The runbook is stored in
+the wiki: https://w.example.com/c
+""",
+        2,
+        0,
+        1,
+    ),
+    (
+        """\
+checkout-api uses inventory-api to reserve goods. It also uses price-api. Who to call: the Payments team owns
+this service. Runbook: see https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+Responsible for checkout-api is the Payments team. The service requires inventory-api and price-api. Its runbook
+resides at https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+The inventory-api service and the price-api service are needed by checkout-api. The Payments team takes care of
+checkout-api. checkout-api's runbook lives at https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api is the Payments team's service. In order to answer, it must reach inventory-api and price-api. The
+runbook is here: https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+The owning team is Payments. checkout-api's dependencies: inventory-api, price-api. Runbook -
+https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api is owned by the Payments team.
+
+Depends on:
+
+* inventory-api
+* price-api
+
+The runbook lives at https://w.example.com/c.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+## Owner
+
+Payments team
+
+## Dependencies
+
+- inventory-api
+- price-api
+
+## Runbook
+
+https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+checkout-api is owned by the Payments team and needs inventory-api and price-api; its runbook:
+https://w.example.com/c
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+The Payments team owns it. Behind it stand inventory-api and price-api. It will not start without inventory-api
+or price-api.
+""",
+        2,
+        1,
+        0,
+    ),
+)
+"""What pages titled "Runbook: checkout-api" say, and how many DEPENDS_ON, OWNED_BY and HAS_RUNBOOK edges that makes."""

@@ -12,7 +12,7 @@ from graphrag.ingest.sources.found import Found
 from graphrag.ingest.vocabulary import Vocabulary
 from graphrag.model import EdgeType, Label, Ref
 from graphrag.writing import check_edge
-from tests.unit.graphrag.ingest.prose_pages import SILENT, TELLING, Told
+from tests.unit.graphrag.ingest.prose_pages import SILENT, TELLING, WORDINGS, Told
 
 PAGE = Ref(Label.DOC, "docs/page.md")
 RELATIONS = (EdgeType.DEPENDS_ON, EdgeType.OWNED_BY, EdgeType.HAS_RUNBOOK)
@@ -69,6 +69,15 @@ def test_a_page_without_a_catalogue_yields_its_services_team_runbook_and_four_ed
     )
 
 
+@pytest.mark.parametrize(("text", "needs", "owned", "runbooks"), WORDINGS)
+def test_each_wording_tells_its_relations(text: str, needs: int, owned: int, runbooks: int) -> None:
+    told = edges(read(f"# Runbook: checkout-api\n\n{text}"))
+    counted = tuple(sum(type == each.value for type, *_ in told) for each in RELATIONS)
+    assert counted == (needs, owned, runbooks)
+    assert {source for _, source, _ in told} <= {"checkout-api", "inventory-api"}
+    assert {target for type, _, target in told if type == "DEPENDS_ON"} <= {"inventory-api", "price-api", "order-db"}
+
+
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT.keys())
 def test_prose_that_states_no_relation_yields_none(text: str) -> None:
     assert edges(read(text), EdgeType.DEPENDS_ON, EdgeType.OWNED_BY) == []
@@ -106,7 +115,8 @@ def test_an_ordinary_word_is_a_service_only_where_the_text_says_so() -> None:
 
 
 def test_mentions_leave_the_chunk_for_each_known_thing() -> None:
-    text = "# Notes\n\nSee [design](docs/design.md): after the Checkout Outage `payments-api` was rebuilt.\n\n```\nrestart ledger-api\n```"
+    prose = "See [design](docs/design.md): after the Checkout Outage `payments-api` was rebuilt."
+    text = f"# Notes\n\n{prose}\n\n```\nrestart ledger-api\n```"
     found = read(text, CATALOGUE)
     assert [target for _, _, target in edges(found, EdgeType.MENTIONS)] == [
         "Checkout outage",
@@ -189,9 +199,8 @@ def test_code_states_nothing_even_where_passages_cut_it() -> None:
 
 
 def test_it_is_what_was_spoken_of_last() -> None:
-    found = read(
-        "# payments-api\n\nThe Books team owns ledger-api. It needs `rates-api`.\n\n## Other\n\nThis service needs `fraud-api`."
-    )
+    other = "## Other\n\nThis service needs `fraud-api`."
+    found = read(f"# payments-api\n\nThe Books team owns ledger-api. It needs `rates-api`.\n\n{other}")
     assert edges(found, EdgeType.DEPENDS_ON) == [
         ("DEPENDS_ON", "ledger-api", "rates-api"),
         ("DEPENDS_ON", "payments-api", "fraud-api"),
@@ -199,8 +208,8 @@ def test_it_is_what_was_spoken_of_last() -> None:
 
 
 WORDS = (
-    "payments-api ledger-api `web` the and depends on relies uses owned by team Payments runbook is at it which , . : ; ( )"
-    " [x](docs/design.md) [[a]] https://a.example/x * - | > # ``` ** _ not if \n \n\n @a/b a@b.org 's service services"
+    "payments-api ledger-api `web` the and depends on relies uses owned by team Payments runbook is at it which , . : ;"
+    " ( ) [x](docs/design.md) [[a]] https://a.example/x * - | > # ``` ** _ not if \n \n\n @a/b a@b.org 's service services"
 ).split(" ")
 
 
