@@ -41,7 +41,7 @@ MAX_TICKETS = 10
 _WEIGHT: PropertyValue = 1.0
 _SENTENCE = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<!\bapprox\.)(?<=[.!?])[)\"'”]{0,2}\s+")
 _SIGN = re.compile(signs(*Kind))
-_TICKET = re.compile(r"(?<![\w/.@-])(?P<key>[A-Z][A-Z0-9]{1,9})-(?P<number>[1-9]\d{1,6})(?![\w-]|\.\w)")
+_TICKET = re.compile(r"(?<![\w/.@-])(?P<key>[A-Z]{2}[A-Z0-9]{0,8})-(?P<number>[1-9]\d{1,6})(?![\w-]|\.\w)")
 _STANDARDS = frozenset(
     "AES BS CVE CWE DIN EN FIPS GPT HTTP IEC IEEE IPV ISO KB MD PEP RFC RSA SHA SSL TLS UTC UTF UTF8 GMT".split()
 )
@@ -51,7 +51,7 @@ _NO_PERSON = frozenset(
     " infra it mail me nobody noreply no-reply oncall on-call ops pager platform postmaster root security service sre"
     " support team test user webmaster you your".split()
 )
-_NO_PLACE = re.compile(r"(?:example|invalid|local|localhost|test|service|internal|lan)\Z")
+_NO_PLACE = re.compile(r"(?:gserviceaccount\.com|example|invalid|local|localhost|test|service|internal|lan)\Z")
 _TEAM_WORDS = (" team", " squad")
 
 

@@ -35,12 +35,14 @@ class PageRead:
 
 @dataclass(frozen=True, slots=True)
 class StatedRead:
-    """The structured files as they were read: what reading the pages needs of them, and what was reported."""
+    """The structured files as they were read: what reading the pages needs of them, and what was reported. `settled`
+    are the types of edge that they state for a service, as `TYPE key`."""
 
     content: str = ""
     services: Mapping[str, str] = field(default_factory=dict[str, str])
     teams: Mapping[str, str] = field(default_factory=dict[str, str])
     runbook_pages: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    settled: tuple[str, ...] = ()
     dangling: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
@@ -78,6 +80,7 @@ async def load_ledger(store: GraphStore, tenant: str, folder: str) -> Ledger:
             services=stated["services"],
             teams=stated["teams"],
             runbook_pages={path: tuple(names) for path, names in stated["runbook_pages"].items()},
+            settled=tuple(stated["settled"]),
             dangling=tuple(stated["dangling"]),
             conflicts=tuple(stated["conflicts"]),
             failures=_failures(stated["failures"]),

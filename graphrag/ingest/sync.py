@@ -34,7 +34,7 @@ from graphrag.ingest.ledger import (
 from graphrag.ingest.record import keep_progress
 from graphrag.ingest.report import Progress, Tally, Tell
 from graphrag.ingest.sources.git_history import list_tags
-from graphrag.ingest.stated import Known, Stated, read_stated
+from graphrag.ingest.stated import Known, Stated, hearsay, read_stated
 from graphrag.ingest.summarise import summarised
 from graphrag.ingest.vocabulary import Vocabulary
 from graphrag.ingest.yaml_documents import BrokenYaml
@@ -118,13 +118,14 @@ class Sync:
         self._teams: dict[str, str] = {}
         self._taken: set[tuple[str, str]] = set()
         self._vocabulary = Vocabulary()
+        self._settled: set[str] = set()
         self._names_digest = ""
 
     async def run(self, folders: Sequence[Path], live: Live | None = None) -> None:
         """Read the folders, then ask `live` about what they named."""
         visits = await self._visits(folders)
         confirmed = [source for visit in visits for source in await self._state(visit)]
-        self._learn_names(visits)
+        await asyncio.to_thread(self._learn_names, visits)
         for visit in visits:
             confirmed += await self._pages(visit)
             await self._close_gone(visit)
@@ -172,7 +173,9 @@ class Sync:
                 names |= {name_key(name): node.name for name in (*node.aliases, node.name)}
         for name in await known_folders(self._store, self._tenant):
             if name not in visited:
-                self._taken |= set((await load_ledger(self._store, self._tenant, name)).taken())
+                ledger = await load_ledger(self._store, self._tenant, name)
+                self._taken |= set(ledger.taken())
+                self._settled |= set(ledger.stated.settled)
 
     async def _ask(self, live: Live) -> None:
         """What live systems say is written as they said it; one that did not answer closes nothing."""
@@ -188,17 +191,30 @@ class Sync:
 
     def _learn_names(self, visits: Sequence[_Visit]) -> None:
         """What pages may speak of. Pages can be linked to; but one page more or less has no other read again."""
-        self._names_digest = _digest(self._services, self._teams)
+        self._names_digest = _digest(self._services, self._teams, sorted(self._settled))
         named = [(Label.SERVICE, *each) for each in _spellings(self._services)]
         named += [(Label.TEAM, *each) for each in _spellings(self._teams)]
         for visit in visits:
-            runbooks = visit.ledger.stated.runbook_pages
             for path, name in visit.names.items():
-                known = visit.ledger.pages.get(path)
-                label = Label(known.label) if known else Label.RUNBOOK if path in runbooks else Label.DOC
+                label = self._label(visit, path)
                 if label in (Label.RUNBOOK, Label.DOC):
-                    named.append((label, name, [path]))
+                    named.append((Label(label), name, [path]))
         self._vocabulary = Vocabulary(named)
+
+    def _label(self, visit: _Visit, path: str) -> str:
+        """What a page is. One that nobody has read yet is looked at: links may lead to it from earlier ones."""
+        known = visit.ledger.pages.get(path)
+        if known is not None:
+            return known.label
+        if path in visit.ledger.stated.runbook_pages:
+            return Label.RUNBOOK
+        seen = len(visit.folder.failures)
+        file = visit.folder.read(path)
+        del visit.folder.failures[seen:]  # told when it is read for good
+        try:
+            return read_document(file, visit.name, is_runbook=False)[0].label if file is not None else ""
+        except BrokenYaml:
+            return ""
 
     # Pages' names -----------------------------------------------------------------------------------------------------
 
@@ -245,6 +261,7 @@ class Sync:
             await self._write_stated(visit, content)
         self._services |= visit.ledger.stated.services
         self._teams |= visit.ledger.stated.teams
+        self._settled |= set(visit.ledger.stated.settled)
         return [visit.source] if unchanged else []
 
     async def _write_stated(self, visit: _Visit, content: str) -> None:
@@ -310,7 +327,8 @@ class Sync:
         for part in (chunk_facts(page, document.title, document.passages), extract(page, cuts, self._vocabulary)):
             found.nodes += part.nodes
             found.edges += part.edges
-        nodes, edges = summarised(found.nodes, found.edges, self._services)
+        told = [hearsay(edge, self._settled) for edge in found.edges]
+        nodes, edges = summarised(found.nodes, told, self._services)
         facts = Facts(
             source=visit.page_source(file.path),
             seen_at=self._now,
@@ -318,8 +336,8 @@ class Sync:
             edges=tuple(edges),
             complete=self._resumed or file.path in visit.ledger.pages,
         )
-        told = (*failures, *found.failures)
-        return _Part(file.path, facts, PageRead(file.digest, context, document.label, name, (), told))
+        read = PageRead(file.digest, context, document.label, name, (), (*failures, *found.failures))
+        return _Part(file.path, facts, read)
 
     def _cuts(self, page: str, passages: Sequence[Passage]) -> list[Cut]:
         names = [chunk_name(page, passage.ordinal) for passage in passages]
@@ -364,12 +382,14 @@ class Sync:
 
     async def _resolve_dangling(self, visit: _Visit) -> None:
         """Pages may speak of what a later page defines, in this run or in another, and rules of their runbooks."""
+        confirmed = self.tally.confirmed
         if visit.ledger.stated.dangling:
             await self._write_stated(visit, visit.ledger.stated.content)
         waiting = [path for path, read in visit.ledger.pages.items() if read.dangling and path in visit.names]
         for batch in _batches(waiting):
             parts, _ = await asyncio.to_thread(self._read_pages, visit, batch, again=True)
             await self._write_pages(visit, parts)
+        self.tally.confirmed = confirmed  # what was only written again was not seen again
 
     def _report(self, visit: _Visit) -> None:
         stated = visit.ledger.stated
@@ -403,6 +423,7 @@ def _noted(stated: Stated, content: str, dangling: Sequence[str], failures: Sequ
         services=stated.names(Label.SERVICE),
         teams=stated.names(Label.TEAM),
         runbook_pages=stated.runbook_pages,
+        settled=stated.settled,
         dangling=tuple(dict.fromkeys(dangling)),
         conflicts=stated.conflicts,
         failures=(*stated.failures, *failures),
