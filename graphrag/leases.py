@@ -17,11 +17,17 @@ class Lease(NamedTuple):
         return json.dumps([self.holder, self.until.isoformat()]).encode()
 
 
+def holder_of(kept: bytes | None, now: datetime) -> str:
+    """Who holds the lease now; empty when nobody does."""
+    if kept is None:
+        return ""
+    by, end = json.loads(kept)
+    return by if datetime.fromisoformat(end) > now else ""
+
+
 def leased(kept: bytes | None, holder: str, now: datetime, until: datetime) -> Lease:
     """The lease as it is to be kept, when `holder` asks for it and `kept` is how it was."""
-    if kept is not None:
-        by, end = json.loads(kept)
-        known = Lease(by, datetime.fromisoformat(end))
-        if known.holder != holder and known.until > now:
-            return known
+    by = holder_of(kept, now)
+    if kept is not None and by not in ("", holder):
+        return Lease(by, datetime.fromisoformat(json.loads(kept)[1]))
     return Lease(holder, until)

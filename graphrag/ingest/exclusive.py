@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from graphrag.errors import GraphError
+from graphrag.leases import holder_of
 from graphrag.model import utc_now
 from graphrag.store import GraphStore
 
@@ -24,7 +25,7 @@ class AlreadyRunning(GraphError):
 @asynccontextmanager
 async def exclusive(store: GraphStore, tenant: str) -> AsyncGenerator[None]:
     """Hold the tenant's graph for one run, until the block is left or this process dies. Raises `AlreadyRunning`."""
-    name, holder = f"ingest:{tenant}", _holder(os.getpid())
+    name, holder = _name(tenant), _holder(os.getpid())
     by = await _take(store, name, holder)
     if by != holder and _is_dead(by):
         moment = utc_now()
@@ -43,6 +44,16 @@ async def exclusive(store: GraphStore, tenant: str) -> AsyncGenerator[None]:
         await asyncio.gather(keeping, return_exceptions=True)
         moment = utc_now()
         await store.lease(name, holder, moment, moment)
+
+
+async def is_running(store: GraphStore, tenant: str) -> bool:
+    """Whether a run holds the tenant's graph now."""
+    by = holder_of(await store.get_meta(_name(tenant)), utc_now())
+    return bool(by) and not _is_dead(by)
+
+
+def _name(tenant: str) -> str:
+    return f"ingest:{tenant}"
 
 
 async def _take(store: GraphStore, name: str, holder: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 from graphrag.identity import name_key
@@ -64,15 +65,16 @@ class Ledger:
 
 async def load_ledger(store: GraphStore, tenant: str, folder: str) -> Ledger:
     packed = await store.get_meta(_key(tenant, folder))
-    value = cast("dict[str, Any]", json.loads(packed)) if packed else {}
-    if value.get("reader") != READER:
+    if packed is None:
         return Ledger(folder)
+    value = cast("dict[str, Any]", json.loads(packed))
+    current = value["reader"] == READER
     stated = value["stated"]
     return Ledger(
         folder=folder,
         place=value["place"],
         stated=StatedRead(
-            content=stated["content"],
+            content=stated["content"] if current else "",
             services=stated["services"],
             teams=stated["teams"],
             runbook_pages={path: tuple(names) for path, names in stated["runbook_pages"].items()},
@@ -81,7 +83,7 @@ async def load_ledger(store: GraphStore, tenant: str, folder: str) -> Ledger:
             failures=_failures(stated["failures"]),
         ),
         pages={
-            path: PageRead(content, context, label, name, tuple(dangling), _failures(failures))
+            path: PageRead(content, context if current else "", label, name, tuple(dangling), _failures(failures))
             for path, (content, context, label, name, dangling, failures) in value["pages"].items()
         },
     )
@@ -111,6 +113,12 @@ async def remember_folders(store: GraphStore, tenant: str, folders: Iterable[str
     now = list(dict.fromkeys((*known, *folders)))
     if now != known:
         await store.put_meta(f"folders:{tenant}", json.dumps(now).encode())
+
+
+async def known_places(store: GraphStore, tenant: str) -> list[Path]:
+    """Where the folders are that were ever read."""
+    ledgers = [await load_ledger(store, tenant, folder) for folder in await known_folders(store, tenant)]
+    return [Path(ledger.place) for ledger in ledgers if ledger.place]
 
 
 def _key(tenant: str, folder: str) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from graphrag import communities, criticality
+from graphrag.errors import GraphError
 from graphrag.ingest.exclusive import exclusive
+from graphrag.ingest.record import keep_begun, keep_ended, keep_failed
 from graphrag.ingest.report import IngestReport, Progress, Tell, tell_nobody
-from graphrag.ingest.sync import Sync
-from graphrag.model import Label, Node
+from graphrag.ingest.sync import Live, Sync
+from graphrag.model import Label, Node, utc_now
 from graphrag.proposals import proposals, refresh_proposals
 from graphrag.store import GraphStore
 
@@ -39,34 +42,59 @@ async def ingest(
     *,
     refit: bool = False,
     now: datetime,
+    live: Live | None = None,
     tell: Tell = tell_nobody,
 ) -> IngestReport:
     """Bring a tenant's graph up to date with these folders, at the price of what has changed in them.
 
     Each folder is a source of its own: what it said before and does not say now is closed. `refit` fits the
-    embedding's weights anew and makes every vector again. A run that is killed is gone on with by the next one.
-    Raises `AlreadyRunning` beside another run, and `GraphError` when the graph fails.
+    embedding's weights anew and makes every vector again. `live` is asked after the folders. A run that is killed is
+    gone on with by the next one; `record.last_run` tells how the last one went. Raises `AlreadyRunning` beside another
+    run, and `GraphError` when the graph fails.
     """
     async with exclusive(store, tenant):
-        # A run that ends before its vectors leaves nodes without any; the next one then makes all of them.
-        unfinished = f"ingest-unfinished:{tenant}"
-        resumed = await store.get_meta(unfinished) == b"yes"
-        await store.put_meta(unfinished, b"yes")
-        sync = Sync(store, tenant, now, tell, resumed=resumed)
-        await sync.run(folders)
-        tally = sync.tally
-        if tally.changed or resumed or refit:
-            tell(Progress("looking at the whole", 0, 1))
-            await criticality.refresh(store, tenant)
-            found = await communities.refresh(store, tenant, now)
-            pending = await refresh_proposals(store, tenant, now)
-            told = dict.fromkeys((*tally.told, *found.told))
-            await _embed(store, embedding, tenant, None if resumed else list(told), tell, refit=refit)
-            await store.put_meta(f"communities-count:{tenant}", str(found.communities).encode())
-        else:
-            pending = len(await proposals(store, tenant))
-        await store.put_meta(unfinished, b"no")
-        return tally.report(int(await store.get_meta(f"communities-count:{tenant}") or b"0"), pending)
+        await keep_begun(store, tenant, now)
+        try:
+            report = await _run(store, embedding, tenant, folders, refit=refit, now=now, live=live, tell=tell)
+        except BaseException as error:
+            said = str(error) if isinstance(error, GraphError) else f"a bug or a stop ended it ({type(error).__name__})"
+            with suppress(GraphError):
+                await keep_failed(store, tenant, now, utc_now(), said)
+            raise
+        await keep_ended(store, tenant, now, utc_now(), report)
+        return report
+
+
+async def _run(
+    store: GraphStore,
+    embedding: Embedder,
+    tenant: str,
+    folders: Sequence[Path],
+    *,
+    refit: bool,
+    now: datetime,
+    live: Live | None,
+    tell: Tell,
+) -> IngestReport:
+    # A run that ends before its vectors leaves nodes without any; the next one then makes all of them.
+    unfinished = f"ingest-unfinished:{tenant}"
+    resumed = await store.get_meta(unfinished) == b"yes"
+    await store.put_meta(unfinished, b"yes")
+    sync = Sync(store, tenant, now, tell, resumed=resumed)
+    await sync.run(folders, live)
+    tally = sync.tally
+    if tally.changed or resumed or refit:
+        tell(Progress("looking at the whole", 0, 1))
+        await criticality.refresh(store, tenant)
+        found = await communities.refresh(store, tenant, now)
+        pending = await refresh_proposals(store, tenant, now)
+        told = dict.fromkeys((*tally.told, *found.told))
+        await _embed(store, embedding, tenant, None if resumed else list(told), tell, refit=refit)
+        await store.put_meta(f"communities-count:{tenant}", str(found.communities).encode())
+    else:
+        pending = len(await proposals(store, tenant))
+    await store.put_meta(unfinished, b"no")
+    return tally.report(int(await store.get_meta(f"communities-count:{tenant}") or b"0"), pending)
 
 
 async def _embed(

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 from graphrag.identity import name_key
 from graphrag.ingest.chunk import chunk_facts
@@ -29,6 +30,7 @@ from graphrag.ingest.ledger import (
     remember_folders,
     save_ledger,
 )
+from graphrag.ingest.record import keep_progress
 from graphrag.ingest.report import Progress, Tally, Tell
 from graphrag.ingest.sources.git_history import list_tags
 from graphrag.ingest.stated import Known, Stated, read_stated
@@ -44,14 +46,21 @@ _FOLDER, _PAGE = "folder:", "page:"
 
 @dataclass(slots=True)
 class _Visit:
-    """One folder in one run. `names`: path -> what the page is called in the graph, if it is no incident; `moved`:
-    path -> how the page was read where it was before; `incidents`: path -> name of those read so far."""
+    """One folder in one run.
+
+    `known` and `tags` are what its structured `files` are read with. `names`: path -> what the page is called in the
+    graph, if it is no incident; `moved`: path -> how the page was read where it was before; `incidents`: path -> name
+    of those read so far.
+    """
 
     folder: Folder
     name: str
     ledger: Ledger
     paths: list[str]
     files: list[SourceFile]
+    known: Known = field(default_factory=Known)
+    tags: str = ""
+    tag_failures: list[Failure] = field(default_factory=list[Failure])
     names: dict[str, str] = field(default_factory=dict[str, str])
     moved: dict[str, PageRead] = field(default_factory=dict[str, PageRead])
     incidents: dict[str, str] = field(default_factory=dict[str, str])
@@ -66,6 +75,21 @@ class _Visit:
 
     def page_source(self, path: str) -> str:
         return f"{_PAGE}{self.name}/{path}"
+
+
+class LiveFacts(Protocol):
+    """What live systems said, a part each, and which of them could not be asked."""
+
+    @property
+    def parts(self) -> Sequence[Facts]: ...
+    @property
+    def failures(self) -> Sequence[Failure]: ...
+
+
+class Live(Protocol):
+    """The systems that know what the folders do not say."""
+
+    async def read(self, services: Sequence[Node], teams: Sequence[Node], now: datetime) -> LiveFacts: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +116,16 @@ class Sync:
         self._taken: set[tuple[str, str]] = set()
         self._vocabulary = ""
 
-    async def run(self, folders: Sequence[Path]) -> None:
+    async def run(self, folders: Sequence[Path], live: Live | None = None) -> None:
+        """Read the folders, then ask `live` about what they named."""
         visits = await self._visits(folders)
         confirmed = [source for visit in visits for source in await self._state(visit)]
         self._vocabulary = _digest(self._services, self._teams)
         for visit in visits:
             confirmed += await self._pages(visit)
             await self._close_gone(visit)
+        if live is not None:
+            await self._ask(live)
         if confirmed:
             self.tally.confirmed += await self._store.confirm(self._tenant, confirmed, self._now)
         if self.tally.added:
@@ -143,6 +170,18 @@ class Sync:
             if name not in visited:
                 self._taken |= set((await load_ledger(self._store, self._tenant, name)).taken())
 
+    async def _ask(self, live: Live) -> None:
+        """What live systems say is written as they said it; one that did not answer closes nothing."""
+        self._tell(Progress("asking live systems", 0, 1))
+        nodes = await self._store.all_nodes(self._tenant, [Label.SERVICE, Label.TEAM])
+        services = [node for node in nodes if node.label is Label.SERVICE]
+        told = await live.read(services, [node for node in nodes if node.label is Label.TEAM], self._now)
+        if told.parts:
+            report = await self._store.write(self._tenant, *told.parts)
+            self.tally.take(report)
+            self.tally.leave_unresolved(report.dangling)
+        self.tally.failures |= set(told.failures)
+
     # Pages' names -----------------------------------------------------------------------------------------------------
 
     def _name_pages(self, visit: _Visit) -> None:
@@ -179,33 +218,26 @@ class Sync:
     async def _state(self, visit: _Visit) -> list[str]:
         """Write what the structured files state, and know their names from then on. Returns the source when nothing
         has changed, to be confirmed."""
-        tags, failures = await asyncio.to_thread(list_tags, visit.folder.root)
-        known = Known(dict(self._services), dict(self._teams))
-        content = _digest(
-            [(file.path, file.digest) for file in visit.files], visit.names, known.services, known.teams, tags
-        )
+        visit.tags, visit.tag_failures = await asyncio.to_thread(list_tags, visit.folder.root)
+        visit.known = known = Known(dict(self._services), dict(self._teams))
+        files = [(file.path, file.digest) for file in visit.files]
+        content = _digest(files, visit.names, known.services, known.teams, visit.tags)
         unchanged = visit.ledger.stated.content == content and visit.folder.complete
         if not unchanged:
-            stated = await asyncio.to_thread(read_stated, visit.files, visit.names, visit.name, known, tags)
-            report = await self._store.write(
-                self._tenant,
-                Facts(
-                    source=visit.source,
-                    seen_at=self._now,
-                    nodes=stated.nodes,
-                    edges=stated.edges,
-                    complete=stated.whole and visit.folder.complete,
-                ),
-            )
-            self.tally.take(report)
-            whole = stated.whole and visit.folder.complete
-            dangling = (*stated.dangling, *report.dangling)
-            visit.ledger.stated = _noted(stated, content if whole else "", dangling, failures)
-            await save_ledger(self._store, self._tenant, visit.ledger)
-        visit.files.clear()
+            await self._write_stated(visit, content)
         self._services |= visit.ledger.stated.services
         self._teams |= visit.ledger.stated.teams
         return [visit.source] if unchanged else []
+
+    async def _write_stated(self, visit: _Visit, content: str) -> None:
+        stated = await asyncio.to_thread(read_stated, visit.files, visit.names, visit.name, visit.known, visit.tags)
+        whole = stated.whole and visit.folder.complete
+        facts = Facts(visit.source, self._now, stated.nodes, stated.edges, complete=whole)
+        report = await self._store.write(self._tenant, facts)
+        self.tally.take(report)
+        dangling = (*stated.dangling, *report.dangling)
+        visit.ledger.stated = _noted(stated, content if whole else "", dangling, visit.tag_failures)
+        await save_ledger(self._store, self._tenant, visit.ledger)
 
     # Pages ------------------------------------------------------------------------------------------------------------
 
@@ -214,7 +246,9 @@ class Sync:
         confirmed: list[str] = []
         pages = visit.pages
         for start in range(0, len(pages), PAGES_AT_ONCE):
-            self._tell(Progress(f"reading {visit.name}", start, len(pages)))
+            progress = Progress(f"reading {visit.name}", start, len(pages))
+            self._tell(progress)
+            await keep_progress(self._store, self._tenant, self._now, progress)
             batch = pages[start : start + PAGES_AT_ONCE]
             parts, unchanged = await asyncio.to_thread(self._read_pages, visit, batch, again=False)
             confirmed += (visit.page_source(path) for path in unchanged)
@@ -302,7 +336,9 @@ class Sync:
         self.tally.gone += len(gone)
 
     async def _resolve_dangling(self, visit: _Visit) -> None:
-        """Pages may speak of what a later page defines, in this run or in another."""
+        """Pages may speak of what a later page defines, in this run or in another, and rules of their runbooks."""
+        if visit.ledger.stated.dangling:
+            await self._write_stated(visit, visit.ledger.stated.content)
         waiting = [path for path, read in visit.ledger.pages.items() if read.dangling and path in visit.names]
         for batch in _batches(waiting):
             parts, _ = await asyncio.to_thread(self._read_pages, visit, batch, again=True)
