@@ -82,7 +82,7 @@ class LiveSources:
         await self._fleet.wait_ready(self._tool_seconds)
         asking = _Asking(self._fleet, self._tool_seconds, self._most_seconds)
         services, teams = sorted(services, key=_by_name), sorted(teams, key=_by_name)
-        without_owner = await self._without_owner(services) if asking.offers("get_file_contents") else ()
+        without_owner = await self._without_owner(services) if asking.offers("get_file_contents") else None
         read = await asyncio.gather(
             _read_calls(asking, services),
             _read_repositories(asking, services, without_owner, teams, now),
@@ -98,11 +98,9 @@ class LiveSources:
                 parts.append(Facts(SOURCE + source, now, tuple(found.nodes), tuple(found.edges), complete=complete))
         return LiveFacts(tuple(parts), (*asking.failures(), *failures))
 
-    async def _without_owner(self, services: Sequence[Node]) -> Sequence[Node]:
-        if self._owned is None:
-            return ()
-        owned = await self._owned(services)
-        return [service for service in services if service.id not in owned]
+    async def _without_owner(self, services: Sequence[Node]) -> Collection[str] | None:
+        """Their ids; None when nobody knows."""
+        return {service.id for service in services}.difference(await self._owned(services)) if self._owned else None
 
 
 def owned_in(graph: GraphStore, tenant: str) -> Owned:
@@ -114,12 +112,14 @@ def owned_in(graph: GraphStore, tenant: str) -> Owned:
         for start in range(0, len(services), _OWNERS_AT_ONCE):
             ids = [service.id for service in services[start : start + _OWNERS_AT_ONCE]]
             edges = await graph.edges(tenant, ids, [EdgeType.OWNED_BY], Direction.OUT, 10 * len(ids))
-            found |= {
-                edge.source for edge in edges if not all(source.startswith(SOURCE) for source in edge.life.sources)
-            }
+            found |= {edge.source for edge in edges if not _is_only_live(edge.life.sources)}
         return found
 
     return owned
+
+
+def _is_only_live(sources: Iterable[str]) -> bool:
+    return all(source.startswith(SOURCE) for source in sources)
 
 
 @dataclass(slots=True)
@@ -236,26 +236,33 @@ def _calls_or_too_long(outcome: ToolOutcome) -> Sequence[Mapping[str, str]] | No
 
 
 async def _read_repositories(
-    asking: _Asking, services: Sequence[Node], without_owner: Sequence[Node], teams: Sequence[Node], now: datetime
+    asking: _Asking,
+    services: Sequence[Node],
+    without_owner: Collection[str] | None,
+    teams: Sequence[Node],
+    now: datetime,
 ) -> list[_Part]:
+    """Releases and owners of each repository. `without_owner`: the ids of services; None asks for no owners."""
     held = repositories(services)
-    waiting = {service.id for service in without_owner}
-    named = names_of(teams)
+    # A team that only a CODEOWNERS file names has to be named again, or it is taken for gone.
+    named = names_of(team for team in teams if not _is_only_live(team.life.sources))
 
     async def one(repo: str) -> list[_Part]:
         parts = await _read_releases(asking, repo, held[repo])
         if parts is None:
             return []
-        ownerless = [service for service in held[repo] if service.id in waiting]
-        if not ownerless or not asking.offers("get_file_contents"):
+        if without_owner is None:
             return parts
+        source, ownerless = f"github/{repo}/CODEOWNERS", [each for each in held[repo] if each.id in without_owner]
+        if not ownerless:
+            return [*parts, (source, Found())]  # what it said before somebody else named the owners is over
         path, text, whole = await _read_codeowners(asking, repo)
         # Without the right to see it, a repository looks as if it had no such file.
         whole &= bool(text) or any(found.whole or found.nodes for _, found in parts)
         found = repository_owners(repo, path, text, held[repo], ownerless, named) if text else Found()
         found.failures = [(f"{repo}/{where}", reason) for where, reason in found.failures]
         found.whole &= whole
-        return [*parts, (f"github/{repo}/CODEOWNERS", found)]
+        return [*parts, (source, found)]
 
     read = await asyncio.gather(*(one(repo) for repo in _turn(list(held), now)))
     return [part for parts in read for part in parts]
@@ -270,7 +277,8 @@ async def _read_releases(asking: _Asking, repo: str, services: Sequence[Node]) -
         return []
 
     def typed(outcome: ToolOutcome) -> tuple[tuple[ReleaseSeen, ...], bool]:
-        listed = cast("list[object]", outcome.data) if isinstance(outcome.data, list) else None
+        data: object = outcome.data
+        listed = cast("list[object]", data) if isinstance(data, list) else None
         return github.read_releases(outcome, repo), listed is not None and len(listed) < github.MOST_RELEASES
 
     answers = await asking.ask(read, repo, typed, may_miss=True)
