@@ -199,7 +199,7 @@ class _Asking:
 
 
 def _shown(about: Sequence[str]) -> str:
-    named = [each for each in dict.fromkeys(about) if each]
+    named = sorted({each for each in about if each})
     more = f" and {len(named) - _MAX_SHOWN} more" if len(named) > _MAX_SHOWN else ""
     return f" ({', '.join(named[:_MAX_SHOWN])}{more})" if named else ""
 

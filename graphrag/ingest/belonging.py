@@ -108,8 +108,10 @@ def _refs(entities: Iterable[Entity]) -> dict[tuple[str, str], Ref]:
         if entity.kind in LABELS:
             refs[entity.kind, key] = Ref(LABELS[entity.kind], entity.name)
         else:
-            name = f"{entity.name} ({entity.kind})" if key in taken else entity.name
-            taken.add(key)
+            name = entity.name
+            while name_key(name) in taken:
+                name = f"{name} ({entity.kind})"
+            taken.add(name_key(name))
             refs[entity.kind, key] = Ref(Label.ENTITY, name)
     return refs
 

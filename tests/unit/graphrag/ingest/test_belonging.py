@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphrag.identity import name_key
 from graphrag.ingest.backstage import read_entities
@@ -17,6 +20,7 @@ from graphrag.model import EdgeType, Facts, Label, NodeFact
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
 from graphrag.traverse import blast_radius
+from graphrag.writing import Run, decide_edges, decide_nodes
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -189,3 +193,35 @@ async def test_circles_of_ownership_and_of_parents_do_no_harm(store: GraphStore)
     assert {("alpha", "part of", "beta"), ("beta", "part of", "alpha")} <= relations(found)
     (till,) = (await store.resolve("t", [name_key("till")], [Label.SERVICE]))[name_key("till")]
     assert [member.name for member in (await blast_radius(store, "t", till.id)).members] == ["books"]
+
+
+WORDS = st.sampled_from(["till", "Till", "shop", "shop (api)", "user:shop", "api:till", "group:default/shop", "-", ""])
+SPECS = st.dictionaries(
+    st.sampled_from(
+        "owner system domain subdomainOf parent children members memberOf providesApis consumesApis dependsOn"
+        " dependencyOf type profile".split()
+    ),
+    WORDS
+    | st.lists(WORDS | st.none() | st.lists(WORDS), max_size=3)
+    | st.fixed_dictionaries({}, optional={"displayName": WORDS, "email": WORDS | st.just("a@b")}),
+)
+DOCUMENTS = st.fixed_dictionaries(
+    {
+        "apiVersion": st.just("backstage.io/v1alpha1"),
+        "kind": st.sampled_from("Component Resource API System Domain User Group Location".split()),
+        "metadata": st.fixed_dictionaries({"name": WORDS}, optional={"title": WORDS}),
+        "spec": SPECS,
+    }
+)
+
+
+@given(st.lists(DOCUMENTS, max_size=8))
+def test_whatever_a_catalogue_holds_can_be_written_and_each_kind_stays_its_own(documents: list[object]) -> None:
+    entities, _ = read_entities(SourceFile("catalog.yaml", yaml.safe_dump_all(documents)))
+    found = read_catalogue(entities, [])
+    run = Run([Facts("folder", NOW, found.nodes, found.edges)])
+    nodes = decide_nodes("t", run, {}, {})
+    decide_edges("t", run, nodes, {})
+    named = [(fact.label, name_key(fact.name)) for fact in found.nodes if fact.label is not Label.RUNBOOK]
+    assert len(nodes.put) == len(found.nodes)
+    assert len(set(named)) == len(named)
