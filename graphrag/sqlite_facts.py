@@ -1,4 +1,4 @@
-"""Facts as rows of the SQLite layout: reading them, and carrying out what `graphrag.writing` and others decide."""
+"""Facts in the tables of the SQLite layout: carrying out what `graphrag.writing` and others decide."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from graphrag.model import WORLD, Edge, EdgeType, Facts, History, Label, Life, Node, Rewrite, WriteReport, interval
+from graphrag.model import WORLD, Edge, Facts, History, Node, Rewrite, WriteReport, interval
+from graphrag.sqlite_rows import EDGE_COLUMNS, NODE_COLUMNS, as_json, read_edges, read_node, read_nodes
 from graphrag.sqlite_vectors import STORED, vectors_changed
-from graphrag.stored import life_columns, properties_of, search_words, time_text
+from graphrag.stored import life_columns, search_words, time_text
 from graphrag.writing import (
     DENIAL,
     EdgeDecision,
@@ -30,85 +31,9 @@ from graphrag.writing import (
     write_report,
 )
 
-NODE_COLUMNS = (
-    *("id", "tenant", "scope", "label", "name", "summary", "aliases", "identifiers", "name_keys", "properties"),
-    *("chunks", "valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
-)
-EDGE_COLUMNS = (
-    *("id", "tenant", "scope", "type", "verb", "source", "target", "summary", "properties", "chunks"),
-    *("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
-)
 _NODE, _EDGE = ", ".join(NODE_COLUMNS), ", ".join(EDGE_COLUMNS)
 _ASSERTED = """(
     SELECT fact FROM asserted WHERE asserted.tenant = ? AND asserted.source IN (SELECT value FROM json_each(?)))"""
-_LABELS = {label.value: label for label in Label}
-_NODE_WIDTH, _EDGE_WIDTH = len(NODE_COLUMNS), len(EDGE_COLUMNS)
-_TYPES = {type.value: type for type in EdgeType}
-
-
-def read_node(row: sqlite3.Row) -> Node:
-    """From a row that begins with `NODE_COLUMNS`. By place: by name each column would be looked for."""
-    id, tenant, scope, label, name, summary, aliases, identifiers, _, properties, chunks, *life = row[:_NODE_WIDTH]
-    return Node(
-        id=id,
-        tenant=tenant,
-        label=_LABELS[label],
-        name=name,
-        life=_life(*life),
-        summary=summary,
-        aliases=_list(aliases),
-        properties=properties_of(json.loads(properties)),
-        scope=scope,
-        identifiers=_list(identifiers),
-        chunks=_list(chunks),
-    )
-
-
-def read_edge(row: sqlite3.Row) -> Edge:
-    """From a row that begins with `EDGE_COLUMNS`."""
-    _, tenant, scope, type, verb, source, target, summary, properties, chunks, *life = row[:_EDGE_WIDTH]
-    return Edge(
-        tenant=tenant,
-        type=_TYPES[type],
-        source=source,
-        target=target,
-        life=_life(*life),
-        summary=summary,
-        properties=properties_of(json.loads(properties)),
-        verb=verb,
-        scope=scope,
-        chunks=_list(chunks),
-    )
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else tuple(json.loads(text))
-
-
-@lru_cache(maxsize=10_000)
-def _life(
-    valid_from: str,
-    valid_to: str | None,
-    first_seen: str,
-    last_seen: str,
-    confirmations: int,
-    sources: str,
-    confidence: float,
-) -> Life:
-    """What one run wrote has one life, so most are known already."""
-    return Life(
-        valid_from=datetime.fromisoformat(valid_from),
-        valid_to=None if valid_to is None else datetime.fromisoformat(valid_to),
-        first_seen=datetime.fromisoformat(first_seen),
-        last_seen=datetime.fromisoformat(last_seen),
-        confirmations=confirmations,
-        sources=_list(sources),
-        confidence=confidence,
-    )
-
-
-def as_json(values: Iterable[Any]) -> str:
-    return json.dumps(list(values))
 
 
 def write_facts(db: sqlite3.Connection, tenant: str, parts: Sequence[Facts]) -> WriteReport:
@@ -172,7 +97,7 @@ def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | Non
         of_node = of_edge = "tenant = :tenant"
     else:
         wanted = "(SELECT value FROM json_each(:ids))"
-        of_node = f"tenant = :tenant AND id IN {wanted}"
+        of_node = f"+tenant = :tenant AND id IN {wanted}"  # found by their ids: see `_nodes`
         of_edge = f"tenant = :tenant AND (source IN {wanted} OR target IN {wanted})"
     values = {"tenant": tenant, "ids": as_json(map(storable, ids or ()))}
     nodes: list[Node] = []
@@ -187,7 +112,7 @@ def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | Non
             if ids is not None and row["embedding"] is not None:
                 vectors[interval(node)] = tuple(np.frombuffer(row["embedding"], dtype=STORED).tolist())
         found = db.execute(f"SELECT {_EDGE} FROM {past}edge WHERE {of_edge} ORDER BY id, valid_from", values)
-        edges += map(read_edge, found.fetchall())
+        edges += read_edges(found)
     return History(tuple(nodes), tuple(edges), vectors)
 
 
@@ -204,16 +129,17 @@ def _owners(db: sqlite3.Connection, tenant: str, run: Run) -> dict[NameKey, str]
 
 
 def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str, Node]:
+    # The plus keeps SQLite from going through all of the tenant's nodes in the index that begins with the tenant.
     rows = db.execute(
-        f"SELECT {_NODE} FROM node WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
+        f"SELECT {_NODE} FROM node WHERE +tenant = ? AND id IN (SELECT value FROM json_each(?))",
         (tenant, as_json(ids)),
     )
-    return {row["id"]: read_node(row) for row in rows}
+    return {node.id: node for node in read_nodes(rows)}
 
 
 def _asserted_nodes(db: sqlite3.Connection, tenant: str, sources: Collection[str]) -> dict[str, Node]:
     rows = db.execute(f"SELECT {_NODE} FROM node WHERE id IN {_ASSERTED}", (tenant, as_json(sources)))
-    return {row["id"]: read_node(row) for row in rows}
+    return {node.id: node for node in read_nodes(rows)}
 
 
 def _edges(
@@ -227,7 +153,7 @@ def _edges(
     found += db.execute(f"SELECT {_EDGE} FROM edge WHERE id IN {_ASSERTED}", asserted).fetchall()
     for node in nodes.closed:
         found += db.execute(f"SELECT {_EDGE} FROM edge WHERE source = ? OR target = ?", (node.id, node.id)).fetchall()
-    return {edge.id: edge for edge in map(read_edge, found)}
+    return {edge.id: edge for edge in read_edges(found)}
 
 
 def _denied(db: sqlite3.Connection, tenant: str, wanted: Collection[str]) -> set[str]:

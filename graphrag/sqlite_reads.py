@@ -6,7 +6,10 @@ A read of now sees the tables of current facts alone; one of a moment looks into
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from graphrag.identity import name_key
@@ -24,7 +27,17 @@ from graphrag.model import (
     Step,
     View,
 )
-from graphrag.sqlite_facts import EDGE_COLUMNS, NODE_COLUMNS, as_json, read_edge, read_node
+from graphrag.sqlite_rows import (
+    EDGE_COLUMNS,
+    LABELS,
+    NODE_COLUMNS,
+    Row,
+    as_json,
+    read_edge,
+    read_edges,
+    read_node,
+    read_nodes,
+)
 from graphrag.store import Ask, EdgesOf, NodesOf, StepsFrom
 from graphrag.stored import (
     leaving,
@@ -40,6 +53,8 @@ from graphrag.writing import storable
 
 _NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
 _EDGE = ", ".join(f"e.{name}" for name in EDGE_COLUMNS)
+_BY_ENDS = itemgetter(*map(EDGE_COLUMNS.index, ("type", "source", "target", "verb", "scope")))
+_BY_CONFIRMATIONS = itemgetter(EDGE_COLUMNS.index("confirmations"))
 _HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
 
 
@@ -47,21 +62,21 @@ def answer(db: sqlite3.Connection, tenant: str, ask: Ask) -> Any:
     """What a step of an exploration asks for."""
     match ask:
         case NodesOf():
-            return read_nodes(db, tenant, ask.ids, ask.view)
+            return nodes(db, tenant, ask.ids, ask.view)
         case EdgesOf():
             return edges(db, tenant, ask.ids, ask.types, ask.direction, ask.limit, ask.view)
         case StepsFrom():
             return steps(db, tenant, ask.frontier, ask.types, ask.direction, ask.limit, ask.view)
 
 
-def read_nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
+def nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
     sql = _ever(
         view,
         """SELECT {n_columns} FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
         WHERE {n_seen}""",
     )
-    rows = db.execute(sql, {**_seen(tenant, view), "ids": as_json(map(storable, ids))})
-    return {row["id"]: read_node(row) for row in rows}
+    rows = _plain(db, sql, {**_seen(tenant, view), "ids": _storable(ids)})
+    return {node.id: node for node in read_nodes(rows)}
 
 
 def resolve(
@@ -117,22 +132,28 @@ def edges(
     # An edge of which both ends are asked for comes once: UNION, not UNION ALL.
     sql = _ever(
         view,
-        """SELECT {e_columns} FROM {past}edge AS e WHERE row IN (
-        SELECT e.row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
+        """SELECT {e_columns} FROM (
+        SELECT e.row AS row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
         WHERE {leaving} AND {e_seen}
         UNION
-        SELECT e.row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.target = i.value
-        WHERE {reaching} AND {e_seen})""",
+        SELECT e.row AS row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.target = i.value
+        WHERE {reaching} AND {e_seen}) AS w CROSS JOIN {past}edge AS e ON e.row = w.row""",
         types,
         direction,
     )
     values = {
         **_walked(tenant, types, direction, view),
-        "ids": as_json(map(storable, ids)),
+        "ids": _storable(ids),
         "limit": limit,
     }
-    rows = db.execute(f"{sql} ORDER BY confirmations DESC, type, source, target, id LIMIT :limit", values)
-    return [read_edge(row) for row in rows]
+    rows = _plain(db, f"{sql} LIMIT :limit", values)
+    if len(rows) < limit:  # all there are: ordered here, as SQLite is slow at moving whole rows about
+        rows.sort(key=_BY_ENDS)
+        rows.sort(key=_BY_CONFIRMATIONS, reverse=True)
+    else:
+        order = "ORDER BY confirmations DESC, type, source, target, verb, scope"
+        rows = _plain(db, f"SELECT * FROM ({sql}) {order} LIMIT :limit", values)
+    return read_edges(rows)
 
 
 def steps(
@@ -156,22 +177,21 @@ def steps(
     )
     values = {
         **_walked(tenant, types, direction, view),
-        "frontier": as_json(map(storable, frontier)),
+        "frontier": _storable(frontier),
         "limit": limit + 1,
     }
-    walked = db.execute(f"{sql} LIMIT :limit", values).fetchall()
+    walked = _plain(db, f"{sql} LIMIT :limit", values)
     first: dict[str, int] = {}
     for rank, there in walked[:limit]:
-        known = first.get(there)
-        if known is None or rank < known:
+        if first.get(there, rank) >= rank:
             first[there] = rank
     names = _ever(
         view,
         """SELECT n.id, n.label, n.name FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
         WHERE {n_seen}""",
     )
-    rows = db.execute(names, {**_seen(tenant, view), "ids": as_json(first)})
-    found = [Step(frontier[first[id]], id, Label(label), name) for id, label, name in rows]
+    rows = _plain(db, names, {**_seen(tenant, view), "ids": as_json(first)})
+    found = [Step(frontier[first[id]], id, LABELS[label], name) for id, label, name in rows]
     return found, len(walked) > limit
 
 
@@ -249,7 +269,7 @@ def list_nodes(
         "limit": limit + 1,
     }
     rows = db.execute(f"{sql} ORDER BY confirmations DESC, name, id LIMIT :limit", values).fetchall()
-    return node_page(listing, [read_node(row) for row in rows], limit)
+    return node_page(listing, read_nodes(rows), limit)
 
 
 def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], view: View) -> list[Node]:
@@ -260,7 +280,7 @@ def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], vi
         AND {n_seen}""",
     )
     rows = db.execute(f"{sql} ORDER BY id", {**_seen(tenant, view), "labels": as_json(labels or Label)})
-    return [read_node(row) for row in rows]
+    return read_nodes(rows)
 
 
 def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
@@ -270,25 +290,65 @@ def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str
     return [(row["source"], row["target"]) for row in rows]
 
 
+def _plain(db: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[Row]:
+    """The rows as plain tuples, which are cheaper than rows whose columns have names."""
+    cursor = db.cursor()
+    cursor.row_factory = None
+    return cursor.execute(sql, values).fetchall()
+
+
+def _storable(ids: Collection[str]) -> str:
+    """As JSON. What is not storable would be escaped in it, so most ids need no look of their own."""
+    told = as_json(ids)
+    return as_json(map(storable, ids)) if "\\u" in told else told
+
+
 def _ever(view: View, select: str, types: Collection[EdgeType] = (), direction: Direction = Direction.BOTH) -> str:
     """The select over the tables that the view looks into, its placeholders filled in. All names are this module's
     own."""
-    pasts = ("",) if view.as_of is None else ("", "past_")
-    n_scope, e_scope = (
-        f"{table}.scope = :scope"
-        if len(view.scopes) == 1
-        else f"{table}.scope IN (SELECT value FROM json_each(:scopes))"
+    ways = _ways(" ".join(types), direction)
+    return _filled(select, view.as_of is not None, len(view.scopes) == 1, ways.leaves, ways.reaches)
+
+
+@lru_cache(maxsize=1_024)
+def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str) -> str:
+    seen = {
+        table: " AND ".join(
+            [
+                f"{table}.tenant = :tenant",
+                f"{table}.scope = :scope" if one_scope else f"{table}.scope IN (SELECT value FROM json_each(:scopes))",
+                _HOLDS.format(table) if ever else "TRUE",
+            ]
+        )
         for table in ("n", "e")
-    )
+    }
     parts = {
         "n_columns": _NODE,
         "e_columns": _EDGE,
-        "n_seen": f"n.tenant = :tenant AND {n_scope} AND {_holds(view, 'n')}",
-        "e_seen": f"e.tenant = :tenant AND {e_scope} AND {_holds(view, 'e')}",
-        "leaving": _among(leaving(types, direction), "leaving"),
-        "reaching": _among(reaching(types, direction), "reaching"),
+        "n_seen": seen["n"],
+        "e_seen": seen["e"],
+        "leaving": leaves,
+        "reaching": reaches,
     }
-    return " UNION ALL ".join(select.format(past=past, **parts) for past in pasts)
+    return " UNION ALL ".join(select.format(past=past, **parts) for past in (("", "past_") if ever else ("",)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The types to follow either way: as conditions, and as the JSON these look into."""
+
+    leaves: str
+    reaches: str
+    values: Mapping[str, str]
+
+
+@lru_cache(maxsize=1_024)
+def _ways(types: str, direction: Direction) -> _Ways:
+    """`types` are joined by spaces: worked out once, as a walk asks for the same ones hop after hop."""
+    wanted = [EdgeType(type) for type in types.split()]
+    leaves, reaches = leaving(wanted, direction), reaching(wanted, direction)
+    values = {"leaving": as_json(leaves), "reaching": as_json(reaches)}
+    return _Ways(_among(leaves, "leaving"), _among(reaches, "reaching"), values)
 
 
 def _among(types: Collection[str], name: str) -> str:
@@ -303,15 +363,17 @@ def _holds(view: View, table: str) -> str:
 
 
 def _seen(tenant: str, view: View) -> dict[str, object]:
-    return {"tenant": tenant, "at": moment_of(view), "scope": "".join(view.scopes[:1]), "scopes": as_json(view.scopes)}
+    scopes = view.scopes
+    return {"tenant": tenant, "at": moment_of(view), "scope": "".join(scopes[:1]), "scopes": _scopes(scopes)}
+
+
+@lru_cache(maxsize=1_024)
+def _scopes(scopes: tuple[str, ...]) -> str:
+    return as_json(scopes)
 
 
 def _walked(tenant: str, types: Collection[EdgeType], direction: Direction, view: View) -> dict[str, object]:
-    return {
-        **_seen(tenant, view),
-        "leaving": as_json(leaving(types, direction)),
-        "reaching": as_json(reaching(types, direction)),
-    }
+    return {**_seen(tenant, view), **_ways(" ".join(types), direction).values}
 
 
 def _node_at(db: sqlite3.Connection, past: str, row: int) -> Node:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from graphrag import sqlite_reads as reads
 from graphrag.errors import GraphError, GraphMisconfigured, GraphUnavailable
@@ -45,6 +45,9 @@ from graphrag.store import Exploration, Found, Vector
 
 _BUSY_SECONDS = 30.0
 _RETRY_SECONDS = 0.01
+_MAPPED_BYTES = 2**31
+"""As much of the file as SQLite maps at most. A walk reads all over it: in a mapping each page that the system has in
+memory is there, for every reader and also after a write, where a cache of the connection would begin anew."""
 
 Result = TypeVar("Result")
 
@@ -98,7 +101,7 @@ class SqliteStore:
         await self._write(lambda db: db.executemany(sql, rows))
 
     async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
-        return await self._read(lambda db: reads.read_nodes(db, tenant, ids, view))
+        return await self._read(lambda db: reads.nodes(db, tenant, ids, view))
 
     async def resolve(
         self, tenant: str, keys: Collection[str], labels: Collection[Label], view: View = NOW
@@ -110,7 +113,7 @@ class SqliteStore:
     ) -> list[Hit]:
         def search(db: sqlite3.Connection) -> list[Hit]:
             scores = self._vectors.nearest(db, tenant, vector, limit, labels, view)
-            nodes = reads.read_nodes(db, tenant, scores, view)
+            nodes = reads.nodes(db, tenant, scores, view)
             return [Hit(nodes[id], score) for id, score in scores.items() if id in nodes]
 
         return await self._read(search)
@@ -133,12 +136,13 @@ class SqliteStore:
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
         def run(db: sqlite3.Connection) -> Found:
-            asks = next(exploration)
+            answers: list[Any] | None = None
             while True:
                 try:
-                    asks = exploration.send([reads.answer(db, tenant, ask) for ask in asks])
+                    asks = exploration.send(answers)
                 except StopIteration as end:
                     return end.value
+                answers = [reads.answer(db, tenant, ask) for ask in asks]
 
         return await self._read(run)
 
@@ -248,6 +252,7 @@ class SqliteStore:
                 return self._readers.pop()
         db = self._connect()
         db.execute("PRAGMA query_only = ON")
+        db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         return db
 
     def _give_back(self, db: sqlite3.Connection) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
 from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf, StepsFrom
@@ -15,6 +16,8 @@ MAX_HOPS = 10
 MAX_CAP = 5_000
 MAX_PATHS = 100
 _EDGES_A_NODE = 20
+_BY_NAME = attrgetter("name", "there")
+_BY_ENDS = attrgetter("type", "source", "target", "verb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +164,13 @@ def _walk(
     most_edges = _EDGES_A_NODE * max(limits.cap, 1)
     room = limits.cap
     for hop in range(1, limits.hops + 1):
-        if not frontier or not ways.types or goal in walk.hops:
+        full = walk.truncated and not room  # another hop could only say again that there is more
+        if not frontier or not ways.types or goal in walk.hops or full:
             break
         steps: list[Step]
         ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
-        reached = [step for step in steps if step.there not in walk.hops and only in (None, step.label)]
-        reached.sort(key=lambda step: (step.name, step.there))
+        reached = [step for step in steps if step.there not in walk.hops and (only is None or step.label is only)]
+        reached.sort(key=_BY_NAME)
         walk.truncated |= cut or len(reached) > room
         frontier = _take(walk, reached[:room], hop)
         room -= len(frontier)
@@ -181,31 +185,99 @@ def _take(walk: _Walk, reached: Collection[Step], hop: int) -> list[str]:
     return [step.there for step in reached]
 
 
+@dataclass(slots=True)
+class _Around:
+    """What a neighbourhood has read so far, each edge once."""
+
+    hops: dict[str, int]
+    edges: list[Edge] = field(default_factory=list[Edge])
+    truncated: bool = False
+
+
 def _surroundings(
     start_ids: Collection[str], types: Collection[EdgeType], limits: _Limits, view: View
 ) -> Exploration[Neighbourhood]:
-    walk = yield from _walk(dict.fromkeys(start_ids, ""), _Ways(types, Direction.BOTH, view), limits)
-    inner = [id for id, hop in walk.hops.items() if hop < limits.hops] if types else []
-    most = _EDGES_A_NODE * max(limits.cap, 1)
-    edges: list[Edge]
+    """Edges are read whole hop by hop, and nodes at the end, when it is known which: nothing is read twice."""
+    start = dict.fromkeys(start_ids, 0)
+    around = _Around(dict(start))
+    yield from _spread(around, _Ways(types, Direction.BOTH, view), limits)
     nodes: dict[str, Node]
-    edges, nodes = yield [EdgesOf(inner, types, Direction.BOTH, most + 1, view), NodesOf(walk.hops, view)]
-    kept = (edge for edge in edges[:most] if edge.source in nodes and edge.target in nodes)
+    (nodes,) = yield [NodesOf(around.hops, view)]
+    if any(id not in nodes for id in around.hops if id not in start):
+        around = _through(nodes, around, start, limits.hops)
+    hops = around.hops
+    order = sorted(hops.keys() & nodes.keys(), key=lambda id: (hops[id], nodes[id].name, id))
+    edges = (edge for edge in around.edges if edge.source in nodes and edge.target in nodes)
     return Neighbourhood(
-        nodes={id: nodes[id] for id in walk.hops if id in nodes},
-        edges=tuple(sorted(kept, key=lambda edge: (edge.type, edge.source, edge.target, edge.verb))),
-        hops={id: hop for id, hop in walk.hops.items() if id in nodes},
-        truncated=walk.truncated or len(edges) > most,
+        nodes={id: nodes[id] for id in order},
+        edges=tuple(sorted(edges, key=_BY_ENDS)),
+        hops={id: hops[id] for id in order},
+        truncated=around.truncated,
     )
+
+
+def _spread(around: _Around, ways: _Ways, limits: _Limits) -> Exploration[None]:
+    """Hop by hop to all that edges lead to; where the cap cuts, to what the view sees and comes first by name."""
+    frontier, room, most_edges = list(around.hops), limits.cap, _EDGES_A_NODE * max(limits.cap, 1)
+    for hop in range(1, limits.hops + 1):
+        if not frontier or not ways.types:
+            break
+        most = most_edges - len(around.edges)
+        edges: list[Edge]
+        (edges,) = yield [EdgesOf(frontier, ways.types, ways.direction, most + 1, ways.view)]
+        around.truncated |= len(edges) > most
+        reached = _take_edges(around, edges[:most], hop)
+        if around.truncated and not room:
+            reached = []
+        if len(reached) > room:
+            steps: list[Step]
+            ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
+            named = sorted((step.name, step.there) for step in steps if step.there not in around.hops)
+            around.truncated |= cut or len(named) > room
+            reached = [id for _, id in named[:room]]
+        around.hops.update(dict.fromkeys(reached, hop))
+        frontier = reached
+        room -= len(frontier)
+
+
+def _take_edges(around: _Around, edges: Iterable[Edge], hop: int) -> list[str]:
+    """What the edges that this hop looks at lead to. Those back to the level before were read with it."""
+    reached: dict[str, None] = {}
+    for edge in edges:
+        source, target = around.hops.get(edge.source, hop), around.hops.get(edge.target, hop)
+        if source >= hop - 1 and target >= hop - 1:
+            around.edges.append(edge)
+            if source != target:
+                reached[edge.source if source == hop else edge.target] = None
+    return list(reached)
+
+
+def _through(nodes: Collection[str], around: _Around, start: Mapping[str, int], hops: int) -> _Around:
+    """The same without what only leads through nodes that the view does not see. A walk may start at such a node."""
+    seen = _Around(dict(start), truncated=around.truncated)
+    beside: dict[str, list[str]] = {}
+    for edge in around.edges:
+        beside.setdefault(edge.source, []).append(edge.target)
+        beside.setdefault(edge.target, []).append(edge.source)
+    frontier = list(start)
+    for hop in range(1, hops + 1):
+        ends = (there for here in frontier for there in beside.get(here, ()))
+        frontier = [id for id in dict.fromkeys(ends) if id in nodes and id not in seen.hops]
+        seen.hops.update(dict.fromkeys(frontier, hop))
+    inner = {id for id, hop in seen.hops.items() if hop < hops}
+    seen.edges += (edge for edge in around.edges if edge.source in inner or edge.target in inner)
+    return seen
 
 
 def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
     names = yield from _names(start, view)
     walk = yield from _walk(names, _Ways([EdgeType.DEPENDS_ON], direction, view), limits, only=Label.SERVICE)
-    paths: dict[str, tuple[str, ...]] = {}
-    for id, name in walk.names.items():  # in the order reached, so whoever one came from is there already
-        paths[id] = (*paths.get(walk.came_from.get(id, ""), ()), name)
-    members = (Member(id, walk.names[id], hops, paths[id]) for id, hops in walk.hops.items() if hops)
+    paths: dict[str, tuple[str, ...]] = {id: (name,) for id, name in names.items()}
+    members: list[Member] = []
+    for id, before in walk.came_from.items():  # in the order reached, so whoever one came from is there already
+        name = walk.names[id]
+        paths[id] = path = (*paths[before], name)
+        members.append(Member(id, name, walk.hops[id], path))
     return Reach(tuple(members), walk.truncated)
 
 

@@ -12,6 +12,7 @@ from graphrag.identity import name_key, name_words
 from graphrag.ingest.chunk import Passage, passages_of
 from graphrag.ingest.folder import Failure, SourceFile
 from graphrag.ingest.page import Page, read_page
+from graphrag.ingest.postmortem import INCIDENT_WORDS, INDEX_PAGES, Known, read_story, tells_when
 from graphrag.ingest.sources.found import Found
 from graphrag.ingest.sources.html_pages import read_html
 from graphrag.ingest.summarise import document_summary, release_summary
@@ -20,7 +21,6 @@ from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, R
 
 _MAX_STEPS = 900
 _SENTENCE_END = re.compile(r"(?<=[^.]\w[.!?])\s+(?=[A-Z])")
-_INDEX = ("readme", "index")
 _MAX_TITLE = 200
 
 
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 _WORDS = {
     Kind.RUNBOOK: ("runbook", "runbooks", "playbook", "playbooks"),
-    Kind.POSTMORTEM: ("postmortem", "postmortems", "post-mortem", "post-mortems", "incident", "incidents"),
+    Kind.POSTMORTEM: INCIDENT_WORDS,
     Kind.RELEASE: ("release", "releases"),
     Kind.DOCUMENT: ("doc", "document", "documentation", "guide"),
 }
@@ -97,17 +97,19 @@ def document_facts(
     services: Mapping[str, str],
     runbook_of: Sequence[str],
     incidents: Mapping[str, str],
+    teams: Mapping[str, str],
 ) -> Found:
     """What a page says by its place, its front matter and its outline, under `name`.
 
-    `services`: key of a name -> the service it means. `runbook_of`: the services whose runbook others say it is.
-    `incidents`: path -> name of the past incidents that are known so far.
+    `services` and `teams`: key of a name -> the service or team it means. `runbook_of`: the services whose runbook
+    others say it is. `incidents`: path -> name of the past incidents that are known so far.
     """
     found = Found()
     if document.kind is Kind.RELEASE:
         _add_release(found, document, services)
     elif document.kind is Kind.POSTMORTEM:
-        _add_incident(found, document, name, incidents, services)
+        titles = {name_key(title): title for title in incidents.values()}
+        _add_incident(found, document, name, Known(services, teams, incidents, titles))
     else:
         _add_page(found, document, name, _linked_services(document, services, runbook_of))
     return found
@@ -132,9 +134,13 @@ def kind_of(page: Page, path: str) -> Kind:
             return told
     *folders, file = path.lower().split("/")
     placed = next((_SEGMENTS[folder] for folder in reversed(folders) if folder in _SEGMENTS), None)
-    if placed is Kind.RUNBOOK or (placed is Kind.POSTMORTEM and file.partition(".")[0] not in _INDEX):
+    if placed is Kind.RUNBOOK:
         return placed
-    return _looks_like(page, path)
+    looks = _looks_like(page, path)
+    if placed is Kind.POSTMORTEM and file.partition(".")[0] not in INDEX_PAGES:
+        # What to do in an incident lies in such a folder too. It instructs, and tells of no day.
+        return looks if looks is Kind.RUNBOOK and not tells_when(page, path) else placed
+    return looks
 
 
 def _looks_like(page: Page, path: str) -> Kind:
@@ -142,16 +148,12 @@ def _looks_like(page: Page, path: str) -> Kind:
     if _services_in(page) and as_text(page.front.get("version")):
         return Kind.RELEASE
     if sum(bool(_POSTMORTEM_HEADING.search(heading)) for heading in page.headings) >= 2:
-        return Kind.POSTMORTEM if as_text(_first(page, *_STARTED)) else Kind.DOCUMENT
+        return Kind.POSTMORTEM if tells_when(page, path) else Kind.DOCUMENT
     named = f"{page.title} {' '.join(name_words(path.rpartition('/')[2]))}"
     instructs = len(page.steps) >= 3 or page.has_code
     if _RUNBOOK_TITLE.search(named) or any(_RUNBOOK_HEADING.search(heading) for heading in page.headings):
         return Kind.RUNBOOK if instructs or len(page.bullets) >= 3 else Kind.DOCUMENT
     return Kind.RUNBOOK if len(page.steps) >= 3 and page.has_code else Kind.DOCUMENT
-
-
-_STARTED = ("started_at", "started", "start", "date")
-_RESOLVED = ("resolved_at", "resolved", "ended_at", "end")
 
 
 def _first(page: Page, *keys: str) -> object:
@@ -207,29 +209,26 @@ def steps_summary(page: Page) -> str:
     return text if len(text) <= _MAX_STEPS else f"{text[: _MAX_STEPS - 1].rstrip()}…"
 
 
-def _add_incident(
-    found: Found, each: Document, name: str, names: Mapping[str, str], services_known: Mapping[str, str]
-) -> None:
-    page = each.page
-    properties: dict[str, PropertyValue] = {"path": each.path, "title": each.title, "status": "resolved"}
-    for key, spellings in (("started_at", _STARTED), ("resolved_at", _RESOLVED)):
-        if time := _time(found, each.path, key, as_text(_first(page, *spellings))):
-            properties[key] = time
-    for key in ("severity", "url"):
-        if text := as_text(page.front.get(key)):
-            properties[key] = text
+def _add_incident(found: Found, each: Document, name: str, known: Known) -> None:
+    story = read_story(each.page, each.path, known)
+    found.failures += ((each.path, sentence) for sentence in story.unread)
+    optional = {
+        "started_at": story.started_at.isoformat() if story.started_at else "",
+        "resolved_at": story.resolved_at.isoformat() if story.resolved_at else "",
+        "severity": story.severity,
+        "url": as_text(each.page.front.get("url")),
+    }
+    told = {key: value for key, value in optional.items() if value}
+    properties: dict[str, PropertyValue] = {"path": each.path, "title": each.title, "status": "resolved", **told}
+    found.nodes.append(NodeFact(Label.INCIDENT, name, _summary(each, story.services), properties=properties))
     here = Ref(Label.INCIDENT, name)
-    services = _canonical(page, services_known)
-    teams = _named(as_texts(_first(page, "responders", "responded_by", "teams", "team")))
-    related = _named(as_texts(_first(page, "related", "related_to")))
-    releases = _named(as_texts(_first(page, "introduced_by", "release")))
-    found.nodes.append(NodeFact(Label.INCIDENT, name, _summary(each, services), properties=properties))
-    found.edges += (EdgeFact(EdgeType.AFFECTED, here, Ref(Label.SERVICE, service)) for service in services)
-    found.edges += (EdgeFact(EdgeType.RESPONDED_BY, here, Ref(Label.TEAM, team)) for team in teams)
-    found.edges += (
-        EdgeFact(EdgeType.RELATED_TO, here, Ref(Label.INCIDENT, names.get(other, other))) for other in related
-    )
-    found.edges += (EdgeFact(EdgeType.INTRODUCED_BY, here, Ref(Label.RELEASE, release)) for release in releases)
+    for type, label, others in (
+        (EdgeType.AFFECTED, Label.SERVICE, story.services),
+        (EdgeType.RESPONDED_BY, Label.TEAM, story.teams),
+        (EdgeType.RELATED_TO, Label.INCIDENT, story.related),
+        (EdgeType.INTRODUCED_BY, Label.RELEASE, story.releases),
+    ):
+        found.edges += (EdgeFact(type, here, Ref(label, other)) for other in others)
 
 
 def _add_release(found: Found, each: Document, services_known: Mapping[str, str]) -> None:

@@ -287,7 +287,7 @@ class Sync:
             visit.folder.failures.append((file.path, f"front matter: {error}"))
             return None
         name = self._name(visit, document)
-        found = document_facts(document, name, self._services, runbook_of or (), visit.incidents)
+        found = document_facts(document, name, self._services, runbook_of or (), visit.incidents, self._teams)
         chunks = chunk_facts(Ref(document.label, name), document.title, document.passages)
         facts = Facts(
             source=visit.page_source(file.path),

@@ -387,7 +387,7 @@ async def test_computed_properties_are_set_without_confirming_anything(store: Gr
 async def test_neighbours_come_page_by_page_though_others_are_written_between(store: GraphStore, tenant: str) -> None:
     names = [f"s{number:02}" for number in range(7)]
     await store.write(tenant, run(service("hub"), *map(service, names), *(depends(name, "hub") for name in names)))
-    await store.write(tenant, run(depends("s05", "hub"), source="traffic"))
+    await store.write(tenant, run(depends("s05", "hub"), source="traffic", hour=1))
     hub = id_of(tenant, "hub")
     seen: list[str] = []
     cursor: str | None = None
@@ -395,7 +395,7 @@ async def test_neighbours_come_page_by_page_though_others_are_written_between(st
         page = await store.neighbours(tenant, hub, [EdgeType.DEPENDS_ON], Direction.IN, limit=3, cursor=cursor)
         seen += [each.node.name for each in page.neighbours]
         cursor = page.cursor
-        await store.write(tenant, run(service(f"new{number}"), depends(f"new{number}", "hub"), hour=1))
+        await store.write(tenant, run(service(f"new{number}"), depends(f"new{number}", "hub"), hour=2))
         if not page.more:
             break
     assert [name for name in seen if not name.startswith("new")] == ["s05", *(n for n in names if n != "s05")]

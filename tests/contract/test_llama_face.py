@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,7 +75,7 @@ async def _ingest(url: str, tenant: str) -> None:
                 for fact in past
             },
         )
-        await store.write(tenant, Facts("graph", NOON, nodes, edges, complete=True))
+        await store.write(tenant, Facts("graph", NOON + timedelta(hours=1), nodes, edges, complete=True))
     finally:
         await store.close()
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag.model import Direction, Edge, EdgeFact, EdgeType, Facts, Label, Life, NodeFact, Ref, View, node_id
 from graphrag.sqlite_store import SqliteStore
+from graphrag.store import Exploration
 from graphrag.traverse import Reach, blast_radius, neighbourhood, paths, suppliers
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -125,6 +126,53 @@ async def test_a_neighbourhood_is_all_that_edges_of_the_asked_types_touch(
     assert not around.truncated
 
 
+@given(links=pairs, unseen=st.frozensets(names, max_size=3), start=names, hops=st.integers(0, 5))
+@settings(max_examples=80, deadline=None)
+async def test_a_neighbourhood_never_leads_through_what_its_view_does_not_see(
+    store: SqliteStore, links: frozenset[Pair], unseen: frozenset[str], start: str, hops: int
+) -> None:
+    tenant, memory = next(tenants), "agent one"
+    world, remembered = (
+        tuple(NodeFact(Label.SERVICE, name) for name in sorted(group)) for group in (unseen, set(NAMES) - unseen)
+    )
+    edges = tuple(EdgeFact(EdgeType.RELATION, service(a), service(b), verb="knows") for a, b in sorted(links))
+    await store.write(tenant, Facts("graph", NOON, world))
+    await store.write(tenant, Facts("agent", NOON, remembered, edges, scope=memory))
+    start_id = id_of(tenant, start) if start in unseen else node_id(tenant, Label.SERVICE, start, memory)
+    view = View(scopes=(memory,))
+    around = await neighbourhood(store, tenant, [start_id], [EdgeType.RELATION], hops, view=view)
+    walkable = {(a, b) for pair in links for a, b in (pair, pair[::-1]) if b not in unseen}
+    near = distances(walkable, start, hops)
+    seen = {name: hop for name, hop in near.items() if name not in unseen}
+    assert {around.nodes[id].name: hop for id, hop in around.hops.items()} == seen
+    inner = {name for name, hop in seen.items() if hop < hops}
+    walked = {(around.nodes[edge.source].name, around.nodes[edge.target].name) for edge in around.edges}
+    assert walked == {(a, b) for a, b in links if a != b and {a, b} <= seen.keys() and (a in inner or b in inner)}
+
+
+async def test_each_edge_of_a_neighbourhood_comes_once_and_its_nodes_nearest_first(store: SqliteStore) -> None:
+    tenant = await write(store, [("c", "a"), ("b", "a"), ("b", "c"), ("d", "b"), ("c", "d")])
+    around = await neighbourhood(store, tenant, [id_of(tenant, "a")], [EdgeType.DEPENDS_ON], hops=4)
+    assert [(node.name, around.hops[id]) for id, node in around.nodes.items()] == [
+        ("a", 0),
+        ("b", 1),
+        ("c", 1),
+        ("d", 2),
+    ]
+    assert len(around.edges) == len({edge.id for edge in around.edges}) == 5
+
+
+async def test_what_is_more_confirmed_is_kept_where_edges_are_cut(store: SqliteStore) -> None:
+    tenant = await write(store, [("a", name) for name in "bcdef"])
+    again = depend([("a", "e"), ("a", "c")])
+    await store.write(tenant, Facts("another", NOON + timedelta(hours=2), edges=again))
+    a, ids = id_of(tenant, "a"), {name: id_of(tenant, name) for name in NAMES}
+    kept = await store.edges(tenant, [a], [EdgeType.DEPENDS_ON], Direction.OUT, 3)
+    assert {ids["c"], ids["e"]} == {edge.target for edge in kept[:2]}
+    assert len(kept) == 3
+    assert kept == (await store.edges(tenant, [a], [EdgeType.DEPENDS_ON], Direction.OUT, 6))[:3]
+
+
 async def test_what_suffers_and_what_is_needed_are_never_confused(store: SqliteStore) -> None:
     tenant = await write(store, [("a", "b"), ("b", "c")])
     hurt = await blast_radius(store, tenant, id_of(tenant, "b"))
@@ -147,6 +195,14 @@ async def test_a_start_that_is_not_there_reaches_nothing(store: SqliteStore) -> 
     tenant = await write(store, [("a", "b")])
     assert await blast_radius(store, tenant, "service-unknown") == Reach((), False)
     assert await blast_radius(store, next(tenants), id_of(tenant, "b")) == Reach((), False)
+
+
+async def test_a_walk_that_has_to_read_nothing_ends_at_once(store: SqliteStore) -> None:
+    def nothing() -> Exploration[str]:
+        yield from ()
+        return "found"
+
+    assert await store.explore("tenant", nothing()) == "found"
 
 
 async def test_related_incidents_are_walked_both_ways(store: SqliteStore) -> None:

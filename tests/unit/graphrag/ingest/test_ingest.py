@@ -197,7 +197,8 @@ async def test_pages_are_told_apart_and_linked(graph: Graph) -> None:
     )
     report = await graph.ingest()
 
-    assert report.failures == (("incidents/a.md", "resolved_at is no ISO 8601 time (soon); the rest was taken"),)
+    reason = "resolved_at is no time that can be read in one way (soon); the rest was taken"
+    assert report.failures == (("incidents/a.md", reason),)
     runbook = await graph.node(Label.RUNBOOK, "runbooks/till/stuck.md")
     assert runbook.properties == {
         "path": "runbooks/till/stuck.md",
@@ -217,6 +218,37 @@ async def test_pages_are_told_apart_and_linked(graph: Graph) -> None:
     assert len(related) == 1
     release = await graph.node(Label.RELEASE, "till 2.10")
     assert (release.properties["version"], release.properties["released_at"]) == ("2.10", "2026-01-01T00:00:00+00:00")
+
+
+async def test_what_is_told_of_an_incident_in_text_becomes_facts_whatever_page_is_read_first(graph: Graph) -> None:
+    graph.put(
+        {
+            "catalog.yaml": CATALOGUE,
+            "incidents/a.md": (
+                "# Fire\n\nDate: 4 March 2026\nSeverity: SEV-2\nResponders: crew\nIt was like [this](b.md).\n\n"
+                "## Affected services\n\n- cash-desk\n- nothing else\n\n"
+                "## Timeline\n\n- 02:13 smoke\n- 02:58 resolved\n"
+            ),
+            "incidents/b.md": "# Flood\n\nWet.\n",
+        }
+    )
+    report = await graph.ingest()
+
+    assert (report.dangling, report.failures) == (("DEPENDS_ON till -> scale",), ())
+    fire = await graph.node(Label.INCIDENT, "Fire")
+    assert fire.properties == {
+        "path": "incidents/a.md",
+        "title": "Fire",
+        "status": "resolved",
+        "started_at": "2026-03-04T02:13:00+00:00",
+        "resolved_at": "2026-03-04T02:58:00+00:00",
+        "severity": "SEV-2",
+    }
+    assert await graph.targets(Label.INCIDENT, "Fire", EdgeType.AFFECTED) == ["till"]
+    assert await graph.targets(Label.INCIDENT, "Fire", EdgeType.RESPONDED_BY) == ["crew"]
+    flood = await graph.node(Label.INCIDENT, "Flood")
+    related = await graph.store.edges("t", [flood.id], [EdgeType.RELATED_TO], Direction.BOTH, 10)
+    assert [edge.other_end(flood.id) for edge in related] == [fire.id]
 
 
 async def test_pages_of_one_folder_find_the_services_of_another(graph: Graph) -> None:

@@ -42,6 +42,19 @@ def test_the_page_itself_says_its_kind_before_its_folder_and_its_folder_before_i
     assert kind_of(read_page("# X\n\nProse.\n"), "org/x.md") is Kind.DOCUMENT
 
 
+def test_a_page_whose_headings_and_text_tell_of_an_incident_is_a_postmortem_without_front_matter() -> None:
+    told = "# The till was down\n\n{}\n\n## Impact\n\nNo sales.\n\n## Root cause\n\nWater.\n"
+    assert kind_of(read_page(told.format("Date: 4 March 2026")), "org/x.md") is Kind.POSTMORTEM
+    assert kind_of(read_page(told.format("Last updated: 4 March 2026")), "org/x.md") is Kind.DOCUMENT
+    assert kind_of(read_page(told.format("")), "org/2026-03-04-till.md") is Kind.POSTMORTEM
+
+
+def test_a_page_among_incidents_that_instructs_and_tells_of_no_day_is_a_runbook() -> None:
+    steps = "# The till is down\n\n{}\n\n## Mitigation\n\n1. a\n2. b\n3. c\n"
+    assert kind_of(read_page(steps.format("")), "org/incidents/till.md") is Kind.RUNBOOK
+    assert kind_of(read_page(steps.format("Date: 4 March 2026")), "org/incidents/till.md") is Kind.POSTMORTEM
+
+
 def test_hostile_pages_are_read_in_linear_time() -> None:
     for piece in ("<!--", "[", "[a](", "<a ", "# ", "#", "*", "_a", "`", "---\n", "1. a\n", "> ", "===\n", "a_b*"):
         read_page(piece * (1_000_000 // len(piece)))
