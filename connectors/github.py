@@ -14,9 +14,11 @@ from connectors.tool import ToolOutcome
 SERVICE = "GitHub"
 CODEOWNERS_PATHS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks for the file, in its order."""
+MOST_RELEASES = 20
 
 _REPOSITORY = re.compile(r"(?:(?:https?://|ssh://git@|git@)[^/:\s]+(?::\d+)?[/:])?([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 _WHOLE_REPOSITORY = frozenset({"*", "**", "/", "/*", "/**"})
+_MAX_NOTES = 1_000
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -29,6 +31,11 @@ def repository(text: str) -> tuple[str, str] | None:
 def latest_release(owner_repo: str) -> Read | None:
     """The newest full release; None when `owner_repo` names no repository, as for the reads below."""
     return _read("get_latest_release", owner_repo)
+
+
+def recent_releases(owner_repo: str) -> Read | None:
+    """The newest `MOST_RELEASES` releases."""
+    return _read("list_releases", owner_repo, perPage=MOST_RELEASES)
 
 
 def recent_changes(owner_repo: str) -> Read | None:
@@ -48,6 +55,11 @@ def _read(tool: str, owner_repo: str, **arguments: Any) -> Read | None:
 
 def read_latest_release(outcome: ToolOutcome, owner_repo: str) -> tuple[ReleaseSeen, ...]:
     """The newest release that is neither draft nor pre-release, from one release or a list of them."""
+    return read_releases(outcome, owner_repo)[:1]
+
+
+def read_releases(outcome: ToolOutcome, owner_repo: str) -> tuple[ReleaseSeen, ...]:
+    """Every release that is neither draft nor pre-release, newest first, from one release or a list of them."""
     answer = answered_json(outcome, SERVICE)
     if not isinstance(answer, dict | list):
         raise unreadable(SERVICE, "there is no release")
@@ -55,19 +67,21 @@ def read_latest_release(outcome: ToolOutcome, owner_repo: str) -> tuple[ReleaseS
     if isinstance(answer, dict) and not text_at(releases[0], "tag_name"):
         raise unreadable(SERVICE, "the release has no tag")
     full = [
-        each for each in releases if text_at(each, "tag_name") and not each.get("draft") and not each.get("prerelease")
+        _release(each, owner_repo)
+        for each in releases
+        if text_at(each, "tag_name") and not each.get("draft") and not each.get("prerelease")
     ]
-    if not full:
-        return ()
-    newest = max(full, key=lambda each: time_of(text_at(each, "published_at")) or _EARLIEST)
-    return (
-        ReleaseSeen(
-            repo=owner_repo,
-            version=text_at(newest, "tag_name"),
-            released_at=time_of(text_at(newest, "published_at")),
-            author=text_at(newest, "author", "login"),
-            link=web_link(text_at(newest, "html_url")),
-        ),
+    return tuple(sorted(full, key=lambda release: release.released_at or _EARLIEST, reverse=True))
+
+
+def _release(fields: Mapping[str, Any], owner_repo: str) -> ReleaseSeen:
+    return ReleaseSeen(
+        repo=owner_repo,
+        version=text_at(fields, "tag_name"),
+        released_at=time_of(text_at(fields, "published_at")),
+        author=text_at(fields, "author", "login"),
+        notes=text_at(fields, "body")[:_MAX_NOTES],
+        link=web_link(text_at(fields, "html_url")),
     )
 
 
@@ -109,3 +123,18 @@ def read_owners(outcome: ToolOutcome, owner_repo: str) -> tuple[OwnersSeen, ...]
         if pattern in _WHOLE_REPOSITORY:
             owners = tuple(name for name in names if "@" in name)
     return (OwnersSeen(repo=owner_repo, owners=owners),) if owners else ()
+
+
+def read_file(outcome: ToolOutcome) -> str:
+    """The text of a file, with the note that the server puts in front of it. Part of a file is none: the rules at its
+    end are those that count."""
+    text = answered_text(outcome, SERVICE)
+    if outcome.truncated:
+        raise unreadable(SERVICE, "the file is longer than we keep")
+    return text
+
+
+def is_missing(error: str) -> bool:
+    """Whether a read failed only because there is no such thing, which is an answer."""
+    said = error.lower()
+    return "404" in said or "not found" in said or "no such file" in said

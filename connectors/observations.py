@@ -40,6 +40,7 @@ class ReleaseSeen(_Observation):
     version: str
     released_at: datetime | None
     author: str = ""
+    notes: str = ""
 
 
 class ChangeSeen(_Observation):

@@ -17,7 +17,7 @@ SERVICE = "Prometheus"
 SERVICE_GRAPH = "traces_service_graph_request_total"
 _WINDOW = timedelta(hours=1)
 _STEP = "30s"
-_MAX_NAMES = 50
+MOST_CLIENTS = 50
 _MAX_SERIES = 50
 _RE2_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
@@ -35,9 +35,23 @@ def alert_range(expression: str, at: datetime) -> Read:
 
 def service_graph(names: Sequence[str]) -> Read:
     """Which servers these clients have called in the last five minutes, by the service graph made of traces."""
-    clients = "|".join(_RE2_SPECIAL.sub(r"\\\g<0>", name) for name in names[:_MAX_NAMES])
-    matcher = f"client=~{json.dumps(clients, ensure_ascii=False)}"
-    return "execute_query", {"query": f"sum by (client, server) (rate({SERVICE_GRAPH}{{{matcher}}}[5m])) > 0"}
+    return _execute(f"sum by (client, server) (rate({SERVICE_GRAPH}{{{_clients(names)}}}[5m])) > 0")
+
+
+def calls_of_a_day(names: Sequence[str] = ()) -> Read:
+    """Who has called whom in the last day, by the service graph made of traces: everybody, or at most `MOST_CLIENTS`
+    clients."""
+    matcher = f"{{{_clients(names)}}}" if names else ""
+    return _execute(f"sum by (client, server, connection_type) (rate({SERVICE_GRAPH}{matcher}[1d])) > 0")
+
+
+def _clients(names: Sequence[str]) -> str:
+    clients = "|".join(_RE2_SPECIAL.sub(r"\\\g<0>", name) for name in names[:MOST_CLIENTS])
+    return f"client=~{json.dumps(clients, ensure_ascii=False)}"
+
+
+def _execute(query: str) -> Read:
+    return "execute_query", {"query": query}
 
 
 def read_metrics(outcome: ToolOutcome, expression: str) -> tuple[MetricSeen, ...]:
@@ -57,6 +71,12 @@ def read_service_graph(outcome: ToolOutcome) -> tuple[DependencySeen, ...]:
         if client and server and client != server and samples and samples[-1][1] > 0:
             seen.append(DependencySeen(client=client, server=server, at=samples[-1][0]))
     return tuple(seen)
+
+
+def read_calls(outcome: ToolOutcome) -> tuple[Mapping[str, str], ...]:
+    """The labels of each pair that was seen calling, all of them: `client`, `server`, `connection_type`."""
+    rows = ((_labels(series), _samples(series)) for series in objects(_answer(outcome)["result"]))
+    return tuple(labels for labels, samples in rows if samples and samples[-1][1] > 0)
 
 
 def _answer(outcome: ToolOutcome) -> Mapping[str, Any]:

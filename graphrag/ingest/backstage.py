@@ -14,6 +14,7 @@ _MAX_NAME = 200
 _LOOKS_LIKE_ONE = re.compile(r"""apiVersion["']?\s*:\s*["']?backstage\.io/""")
 _CHANNEL_ANNOTATIONS = ("slack.com/bot-notify", "incident-graph/slack-channel")
 _LOCATIONS = ("backstage.io/source-location", "backstage.io/managed-by-location")
+_EMAIL = re.compile(r"[^\s@<>]{1,64}@[^\s@<>]{1,255}")
 SUPPLIER_KINDS = frozenset({"component", "resource"})
 
 
@@ -35,7 +36,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A Backstage entity with the fields that say something about production. `kind` is lower-case."""
+    """A Backstage entity with the fields that say something about production. `kind` is lower-case.
+
+    `title` is what people read instead of the name. `member_of` are the groups of a user, `members` the users of a
+    group; `parent` is what a group, or a domain, belongs to, and `children` are the groups that belong to a group.
+    """
 
     kind: str
     name: str
@@ -55,6 +60,12 @@ class Entity:
     dependency_of: tuple[EntityRef, ...] = ()
     provides: tuple[EntityRef, ...] = ()
     consumes: tuple[EntityRef, ...] = ()
+    title: str = ""
+    email: str = ""
+    member_of: tuple[EntityRef, ...] = ()
+    members: tuple[EntityRef, ...] = ()
+    parent: EntityRef | None = None
+    children: tuple[EntityRef, ...] = ()
 
 
 def read_entities(file: SourceFile) -> tuple[list[Entity], list[Failure]]:
@@ -85,6 +96,7 @@ def read_entities(file: SourceFile) -> tuple[list[Entity], list[Failure]]:
 def _entity(document: dict[str, object], name: str, path: str) -> Entity:
     metadata, spec = as_mapping(document.get("metadata")), as_mapping(document.get("spec"))
     annotations = as_mapping(metadata.get("annotations"))
+    profile = as_mapping(spec.get("profile"))
     return Entity(
         kind=as_text(document.get("kind")).lower(),
         name=name,
@@ -104,6 +116,12 @@ def _entity(document: dict[str, object], name: str, path: str) -> Entity:
         dependency_of=_refs(spec.get("dependencyOf")),
         provides=_refs(spec.get("providesApis")),
         consumes=_refs(spec.get("consumesApis")),
+        title=as_text(profile.get("displayName")) or as_text(metadata.get("title")),
+        email=_email(as_text(profile.get("email"))),
+        member_of=_refs(spec.get("memberOf")),
+        members=_refs(spec.get("members")),
+        parent=_ref(as_text(spec.get("parent"))) or _ref(as_text(spec.get("subdomainOf"))),
+        children=_refs(spec.get("children")),
     )
 
 
@@ -120,6 +138,10 @@ def _refs(value: object) -> tuple[EntityRef, ...]:
 def _name_of(value: object) -> str:
     ref = _ref(as_text(value))
     return ref.name if ref else ""
+
+
+def _email(text: str) -> str:
+    return text.lower() if _EMAIL.fullmatch(text) else ""
 
 
 def _tier(metadata: dict[str, object], spec: dict[str, object]) -> str:

@@ -1,4 +1,5 @@
-"""Makes facts of an organisation's catalogue: teams, services, what they depend on and who owns them."""
+"""Makes facts of an organisation's catalogue: teams, services, what they depend on, who owns them, and what else there
+is (`belonging`)."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from graphrag.identity import name_key
 from graphrag.ingest.backstage import SUPPLIER_KINDS, Entity, EntityRef, Link
+from graphrag.ingest.belonging import ENTITY_KINDS, LABELS, Belonging
 from graphrag.ingest.folder import Failure
 from graphrag.ingest.summarise import service_summary, team_summary
 from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, Ref
 
-_LABELS = {"component": Label.SERVICE, "resource": Label.SERVICE, "group": Label.TEAM}
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -40,6 +41,8 @@ def read_catalogue(entities: Sequence[Entity], pages: Collection[str]) -> Catalo
     failures: list[Failure] = []
     kept = _without_clashing_aliases(_without_doubles(entities, failures), failures)
     edges, dangling = _dependencies(kept)
+    belonging = Belonging(kept)
+    relations = belonging.relations()
     nodes: list[NodeFact] = []
     links: dict[str, list[str]] = defaultdict(list)
     needs: dict[str, list[str]] = defaultdict(list)
@@ -48,7 +51,7 @@ def read_catalogue(entities: Sequence[Entity], pages: Collection[str]) -> Catalo
     for edge in edges:
         needs[name_key(edge.source.name)].append(edge.target.name)
     for entity in services:
-        if entity.owner:
+        if entity.owner and not belonging.person_owning(entity):
             owned[name_key(entity.owner.name)].append(entity.name)
             edges.append(_edge(EdgeType.OWNED_BY, entity.name, Label.TEAM, entity.owner.name))
         for link in entity.runbooks:
@@ -62,11 +65,12 @@ def read_catalogue(entities: Sequence[Entity], pages: Collection[str]) -> Catalo
     nodes = [
         *(_team(entity, owned[name_key(entity.name)]) for entity in kept if _label(entity) is Label.TEAM),
         *(_service(entity, needs[name_key(entity.name)], domains) for entity in services),
+        *belonging.nodes(relations),
         *nodes,
     ]
     return Catalogue(
         nodes=tuple(nodes),
-        edges=tuple(edges),
+        edges=(*edges, *relations),
         failures=tuple(failures),
         dangling=tuple(dangling),
         runbook_pages={path: tuple(names) for path, names in links.items()},
@@ -74,7 +78,7 @@ def read_catalogue(entities: Sequence[Entity], pages: Collection[str]) -> Catalo
 
 
 def _label(entity: Entity) -> Label | None:
-    return _LABELS.get(entity.kind)
+    return LABELS.get(entity.kind)
 
 
 def _without_doubles(entities: Iterable[Entity], failures: list[Failure]) -> list[Entity]:
@@ -82,7 +86,7 @@ def _without_doubles(entities: Iterable[Entity], failures: list[Failure]) -> lis
     first: dict[tuple[Label | str, str], Entity] = {}
     for entity in entities:
         known = first.setdefault((_label(entity) or entity.kind, name_key(entity.name)), entity)
-        if known is not entity and _label(entity):
+        if known is not entity and (_label(entity) or entity.kind in ENTITY_KINDS):
             reason = f"{entity.kind} {entity.name} has the same name as {known.kind} {known.name} in {known.path}"
             failures.append((entity.path, reason))
     return list(first.values())

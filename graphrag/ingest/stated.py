@@ -110,7 +110,8 @@ def read_stated(
         _join(whole, each.yielding_to(described))
     conflicts = _conflicts(whole.edges)
     edges = [_with_page_names(edge, pages) for edge in _one_owner(catalogue.edges, whole.edges)]
-    unresolved = _unresolved(edges, services, {**_names(whole.nodes, Label.TEAM), **teams})
+    entities_named = _names(whole.nodes, Label.ENTITY)
+    unresolved = _unresolved(edges, services, {**_names(whole.nodes, Label.TEAM), **teams}, entities_named)
     nodes, edges = summarised([*whole.nodes, *unresolved.nodes], [*edges, *unresolved.edges], known.services)
     return Stated(
         nodes=tuple(nodes),
@@ -162,9 +163,10 @@ def _with_page_names(edge: EdgeFact, pages: Mapping[str, str]) -> EdgeFact:
     return edge if name == edge.target.name else replace(edge, target=Ref(edge.target.label, name))
 
 
-def _unresolved(edges: Iterable[EdgeFact], services: Names, teams: Names) -> Found:
+def _unresolved(edges: Iterable[EdgeFact], services: Names, teams: Names, entities: Names) -> Found:
     """What nobody defines is kept for what it is: a name that somebody needs. It is no service, so it enters no blast
-    radius; once somebody defines it, the next run makes the edge."""
+    radius; once somebody defines it, the next run makes the edge. Of the `entities` that are something else, such as a
+    person or a system, it says nothing new but who needs them."""
     found = Found()
     for edge in edges:
         names = {EdgeType.DEPENDS_ON: services, EdgeType.OWNED_BY: teams}.get(edge.type)
@@ -173,9 +175,10 @@ def _unresolved(edges: Iterable[EdgeFact], services: Names, teams: Names) -> Fou
         verb, kind = _UNRESOLVED[edge.type]
         summary = f"{edge.target.name}: nobody defines this name, but {edge.source.name} is {verb} it."
         properties: dict[str, PropertyValue] = {"kind": kind.value, "unresolved": True}
-        found.nodes.append(
-            NodeFact(Label.ENTITY, edge.target.name, summary, properties=properties, confidence=edge.confidence)
-        )
+        if name_key(edge.target.name) not in entities:
+            found.nodes.append(
+                NodeFact(Label.ENTITY, edge.target.name, summary, properties=properties, confidence=edge.confidence)
+            )
         target = Ref(Label.ENTITY, edge.target.name)
         found.edges.append(EdgeFact(EdgeType.RELATION, edge.source, target, verb=verb, confidence=edge.confidence))
     return found

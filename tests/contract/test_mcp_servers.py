@@ -14,10 +14,18 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from app.live_sources import LiveSources
 from connectors.expression import without_comparison
 from connectors.github import codeowners, latest_release, read_changes, read_latest_release, read_owners, recent_changes
 from connectors.mcp import McpFleet, parse_mcp_servers
-from connectors.prometheus import alert_range, read_metrics, read_service_graph, service_graph
+from connectors.prometheus import (
+    alert_range,
+    calls_of_a_day,
+    read_calls,
+    read_metrics,
+    read_service_graph,
+    service_graph,
+)
 from connectors.reading import Read
 from connectors.slack_history import read_messages, recent_messages, search_messages
 from connectors.tool import ToolCall, ToolOutcome
@@ -74,6 +82,11 @@ async def test_traffic_between_services_is_read_from_a_real_prometheus(
                 seen = read_service_graph(await ask(fleet, "prometheus", service_graph(["checkout-api", "a.b"])))
         assert [(edge.client, edge.server) for edge in seen] == [("checkout-api", "fraud-scoring")]
         assert read_service_graph(await ask(fleet, "prometheus", service_graph(["other"]))) == ()
+        assert read_calls(await ask(fleet, "prometheus", calls_of_a_day(["other"]))) == ()
+        told = await LiveSources(fleet, 20).read([], [], datetime.now(UTC))
+        assert told.failures == ()
+        assert [(each.source, each.complete) for each in told.parts] == [("live:prometheus", True)]
+        assert [(edge.source.name, edge.target.name) for edge in told.parts[0].edges] == [tuple(TRAFFIC.values())]
 
 
 async def test_a_dead_prometheus_is_a_failed_call_with_a_reason(prometheus_mcp_command: list[str]) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,9 @@ _VERSION = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
-class _Release:
+class Release:
+    """What was released under a tag. `released_at` is ISO 8601, empty when nobody knows."""
+
     tag: str
     released_at: str
     author: str = ""
@@ -68,7 +70,7 @@ def read_tags(listed: str, service: str, services: Mapping[str, str]) -> Found:
         fields = line.split("\x1f")
         if len(fields) == len(_FIELDS):
             tag, date, tagger, author = map(as_text, fields)
-            _add(found, ".git", _Release(tag, date, tagger or author), service, services)
+            _add(found, ".git", Release(tag, date, tagger or author), service, services)
     return found
 
 
@@ -96,7 +98,16 @@ def read_releases(file: SourceFile, service: str, services: Mapping[str, str]) -
             author = as_text(as_mapping(body.get("author")).get("login"))
             date = as_text(_first(body, "published_at", "publishedAt", "created_at", "createdAt"))
             url = as_text(_first(body, "html_url", "url"))
-            _add(found, file.path, _Release(tag, date, author, url, as_text(body.get("body"))), service, services)
+            _add(found, file.path, Release(tag, date, author, url, as_text(body.get("body"))), service, services)
+    return found
+
+
+def release_facts(releases: Iterable[Release], place: str, service: str, services: Mapping[str, str]) -> Found:
+    """The facts of releases that were read elsewhere. `place` names in failures where that was; `service`, `services`:
+    as for `read_tags`."""
+    found = Found()
+    for release in releases:
+        _add(found, place, release, service, services)
     return found
 
 
@@ -104,7 +115,7 @@ def _first(body: Mapping[str, object], *keys: str) -> object:
     return next((value for key in keys if (value := body.get(key))), None)
 
 
-def _add(found: Found, path: str, release: _Release, service: str, services: Mapping[str, str]) -> None:
+def _add(found: Found, path: str, release: Release, service: str, services: Mapping[str, str]) -> None:
     of, version = _service_and_version(release.tag, service, services)
     if not of or not _VERSION.search(version):
         return

@@ -17,15 +17,27 @@ from connectors.confluence import read_pages, search_pages
 from connectors.errors import ConnectorError
 from connectors.github import (
     codeowners,
+    is_missing,
     latest_release,
     read_changes,
+    read_file,
     read_latest_release,
     read_owners,
+    read_releases,
     recent_changes,
+    recent_releases,
     repository,
 )
 from connectors.mcp_answer import read_answer
-from connectors.prometheus import alert_range, read_metrics, read_service_graph, service_graph
+from connectors.prometheus import (
+    MOST_CLIENTS,
+    alert_range,
+    calls_of_a_day,
+    read_calls,
+    read_metrics,
+    read_service_graph,
+    service_graph,
+)
 from connectors.slack_history import read_messages, recent_messages, search_messages
 from connectors.tool import ToolOutcome
 
@@ -57,6 +69,26 @@ def test_any_names_make_a_query_that_asks_for_just_these(names: list[str]) -> No
         pytest.fail(f"{query}: {error}")
     pattern = json.loads(re.search(r'client=~("(?:[^"\\]|\\.)*")', query).group(1))  # type: ignore[union-attr]
     assert all(re.fullmatch(pattern, name, re.DOTALL) for name in names)
+
+
+@given(st.lists(st.text(min_size=1, max_size=20), max_size=MOST_CLIENTS + 5))
+def test_the_calls_of_a_day_are_asked_of_everybody_or_of_some_clients(names: list[str]) -> None:
+    tool, arguments = calls_of_a_day(names)
+    try:
+        promql_parser.parse(arguments["query"])
+    except ValueError as error:
+        pytest.fail(f"{arguments['query']}: {error}")
+    assert (tool, "client=~" in arguments["query"]) == ("execute_query", bool(names))
+
+
+def test_every_pair_that_was_seen_calling_is_read_with_its_labels() -> None:
+    def series(client: str, value: str) -> dict[str, Any]:
+        return {"metric": {"client": client, "server": "b", "connection_type": "database"}, "value": [STAMP, value]}
+
+    many = [series(f"a{number}", "1") for number in range(300)]
+    rows = read_calls(answered({"result": [*many, series("idle", "0"), series("odd", "NaN"), "x"]}))
+    assert len(rows) == 300
+    assert rows[0] == {"client": "a0", "server": "b", "connection_type": "database"}
 
 
 def test_a_name_with_a_dot_asks_for_no_other_name() -> None:
@@ -173,6 +205,29 @@ def test_drafts_and_previews_are_no_latest_release() -> None:
     assert read_latest_release(answered([]), "a/b") == ()
 
 
+def test_all_full_releases_are_read_newest_first_with_their_notes() -> None:
+    releases = [
+        {"tag_name": "v1", "published_at": "2026-01-01T00:00:00Z", "body": "First."},
+        {"tag_name": "v2", "published_at": "2026-01-02T00:00:00Z"},
+        {"tag_name": "v3", "draft": True},
+        {"tag_name": "v0"},
+    ]
+    seen = read_releases(answered(releases), "a/b")
+    assert [(each.version, each.notes) for each in seen] == [("v2", ""), ("v1", "First."), ("v0", "")]
+    assert recent_releases("a/b") == ("list_releases", {"owner": "a", "repo": "b", "perPage": 20})
+
+
+def test_part_of_a_file_is_no_file() -> None:
+    assert read_file(answered(text="* @a/b")) == "* @a/b"
+    with pytest.raises(ConnectorError, match="longer than we keep"):
+        read_file(answered(text="* @a/b").model_copy(update={"truncated": True}))
+
+
+def test_what_is_missing_is_told_from_what_failed() -> None:
+    assert is_missing("failed to get latest release: 404 Not Found")
+    assert not is_missing("it did not answer within 15 seconds")
+
+
 def test_a_pull_request_that_was_not_merged_changed_nothing() -> None:
     assert read_changes(answered([{"number": 1, "title": "x", "merged_at": None}]), "a/b") == ()
 
@@ -232,12 +287,17 @@ def test_no_messages_are_no_messages() -> None:
 READERS: dict[str, Callable[[ToolOutcome], tuple[Any, ...]]] = {
     "metrics": lambda outcome: read_metrics(outcome, "x"),
     "service graph": read_service_graph,
+    "calls": read_calls,
     "release": lambda outcome: read_latest_release(outcome, "a/b"),
     "changes": lambda outcome: read_changes(outcome, "a/b"),
     "pages": read_pages,
     "messages": read_messages,
 }
-ALL_READERS = {**READERS, "owners": lambda outcome: read_owners(outcome, "a/b")}
+ALL_READERS = {
+    **READERS,
+    "owners": lambda outcome: read_owners(outcome, "a/b"),
+    "file": lambda outcome: (read_file(outcome),),
+}
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
