@@ -6,9 +6,8 @@ import asyncio
 import gc
 import json
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -62,49 +61,21 @@ def ingest(
     as_json: Annotated[bool, typer.Option("--json", help="Print the run report as JSON.")] = False,
 ) -> None:
     """Build or refresh the graph from an organisation's own files."""
-    settings = _settings()
-    missing = [str(folder) for folder in folders if not folder.is_dir()]
-    if missing:
-        err.print(f"No such folder: {', '.join(missing)}.", markup=False)
-        raise typer.Exit(2)
-    report = asyncio.run(_ingest(settings, folders, tenant, refit))
-    if as_json:
-        out.print_json(json.dumps(report, default=str))
-    else:
-        out.print(
-            f"{report['seen']} facts seen: {report['added']} added, {report['confirmed']} confirmed, "
-            f"{report['closed']} closed.",
-            markup=False,
-        )
-        for line in report["dangling"]:
-            out.print(f"  unresolved: {line}", markup=False)
-        for line in report["denied"]:
-            out.print(f"  kept out by a correction: {line}", markup=False)
-        if report["proposals"]:
-            out.print(
-                f"{report['proposals']} pairs of names read alike and may be one thing: see GET /v1/proposals.",
-                markup=False,
-            )
-        for path, reason in report["failures"]:
-            err.print(f"  skipped {path}: {reason}", markup=False)
-    if strict and report["failures"]:
-        raise typer.Exit(1)
+    from app.ingest_cli import run
+
+    run(_settings(), folders, tenant, refit=refit, strict=strict, as_json=as_json)
 
 
-async def _ingest(settings: Settings, folders: list[Path], tenant: str, refit: bool) -> dict[str, Any]:
-    from dataclasses import asdict
+@app.command()
+def sync(
+    tenant: Annotated[str, typer.Option(help="Whose data it is.")] = "default",
+    strict: Annotated[bool, typer.Option(help="End with status 1 when a file was skipped.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the run report as JSON.")] = False,
+) -> None:
+    """Bring the graph up to date: every folder ingested before, and what the live systems say."""
+    from app.ingest_cli import run
 
-    from app.main import open_graph
-    from graphrag.errors import GraphError
-    from graphrag.ingest import ingest as run
-
-    try:
-        async with open_graph(settings, refit=refit) as (graph, embedding):
-            report = await run(graph, embedding, tenant, folders, refit=refit, now=datetime.now(UTC))
-    except GraphError as error:
-        err.print(str(error), markup=False)
-        raise typer.Exit(1) from error
-    return asdict(report)
+    run(_settings(), None, tenant, refit=False, strict=strict, as_json=as_json)
 
 
 @app.command()

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import structlog
-from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID, StepOptions
+from dbos import DBOS, SetEnqueueOptions, SetWorkflowID, StepOptions
 from pydantic import TypeAdapter
 
 from agent.learn import learn
@@ -56,7 +56,7 @@ log = structlog.get_logger()
 
 
 class Incidents:
-    """Runs investigations durably. Open it inside the running event loop; workflows run on that loop."""
+    """Runs investigations durably, on the event loop that DBOS is launched in."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class Incidents:
         self._answer: Callable[[str], Coroutine[Any, Any, None]] = self._unregistered
 
     async def _unregistered(self, _: str) -> None:
-        raise RuntimeError("open() comes first")
+        raise RuntimeError("register() comes first")
 
-    def open(self, config: DBOSConfig) -> None:
-        """Start the durable queue and go on with what a former process of this id left. Call from the event loop."""
-        DBOS(config=config)
+    def register(self) -> None:
+        """Make the workflows known before DBOS is launched, which goes on with what a former process of this id
+        left."""
 
         # Registered under constant names: a workflow in flight finds its function by name after an upgrade.
         @DBOS.workflow(name="handle_incident", max_recovery_attempts=50)
@@ -101,8 +101,6 @@ class Incidents:
             await self.answer(investigation_id)
 
         self._handle, self._deliver, self._answer = handle_incident, deliver_incident, answer_question
-        DBOS.launch()
-        DBOS.logger.setLevel("ERROR")  # a step that is tried again is told by ours, in a line
 
     async def listen(self, concurrency: int) -> None:
         for name, at_once in ((QUEUE, concurrency), (DELIVERIES, DELIVERIES_AT_ONCE)):

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from agent.model import Model
 from agent.state import Budget
 from agent.tools import Fleet, NoServers, World
-from app import api, graph_api, graph_changes, webhook
+from app import api, graph_api, graph_changes, sync, webhook
 from app.auth import RequireToken, first_token
 from app.database import metadata, open_engine, prepare_work_file, work_url
 from app.delivery import Delivery
@@ -36,6 +36,7 @@ from app.metrics import Metrics
 from app.replicas import Replicas, new_replica_id
 from app.responses import error_response
 from app.settings import Settings
+from app.sync import Syncing
 from app.tracing import Tracer
 from connectors.slack import Sink, SlackSink
 from connectors.slack_offline import ConsoleSink, FileSink
@@ -65,6 +66,7 @@ class Resources:
     journal: Journal
     intake: Intake
     incidents: Incidents
+    syncing: Syncing
     metrics: Metrics
     ready: bool = False
 
@@ -85,6 +87,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(api.router)
     app.include_router(graph_api.router)
     app.include_router(graph_changes.router)
+    app.include_router(sync.router)
     app.add_middleware(RequireToken, tokens=tokens)
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(GraphError, _graph_error)
@@ -127,11 +130,12 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
         ),
         public_url=settings.public_url.rstrip("/"),
     )
-    await _start_work(settings, engine, incidents, stack)
+    syncing = Syncing(graph, embedding, fleet, settings)
+    await _start_work(settings, engine, incidents, syncing, stack)
     changed = asyncio.Event()
     intake = await stack.enter_async_context(Intake(engine, metrics, changed.set))
     await _in_background(stack, _queue_changes(incidents, changed))
-    resources = Resources(settings, graph, embedding, Journal(engine), intake, incidents, metrics)
+    resources = Resources(settings, graph, embedding, Journal(engine), intake, incidents, syncing, metrics)
     await _in_background(stack, _warm(resources))
     return resources
 
@@ -169,8 +173,10 @@ def _sinks(settings: Settings) -> tuple[Sink, Sink]:
     return (SlackSink(token, settings.slack_base_url) if token else ConsoleSink(files)), files
 
 
-async def _start_work(settings: Settings, engine: Engine, incidents: Incidents, stack: AsyncExitStack) -> None:
-    """Start the durable queue, and look after the work of replicas that are gone."""
+async def _start_work(
+    settings: Settings, engine: Engine, incidents: Incidents, syncing: Syncing, stack: AsyncExitStack
+) -> None:
+    """Start the durable queue and the nightly schedule, and look after the work of replicas that are gone."""
     replica_id = settings.replica_id or new_replica_id()
     config: DBOSConfig = {
         "name": "incident-graph",
@@ -182,9 +188,14 @@ async def _start_work(settings: Settings, engine: Engine, incidents: Incidents, 
     }
     keeper = Replicas(engine, replica_id, alone=settings.app_database.startswith("sqlite"))
     stack.callback(keeper.leave)  # the last thing: before our work has stopped nobody may take it over
-    incidents.open(config)
+    DBOS(config=config)
+    incidents.register()
+    syncing.register()
+    DBOS.launch()
+    DBOS.logger.setLevel("ERROR")  # a step that is tried again is told by ours, in a line
     stack.push_async_callback(_stop_work)
     await incidents.listen(settings.concurrency)
+    await syncing.schedule(settings.sync_schedule)
     await _in_background(stack, keeper.run())
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from croniter import croniter
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy.engine import make_url
@@ -85,6 +86,10 @@ class Settings(BaseSettings):
     replica_id: str = Field(
         "", max_length=64, description="Name of this replica. Empty: a new one each start; others take over its work."
     )
+    sync_schedule: str = Field(
+        "0 3 * * *",
+        description="When the graph is brought up to date, as five fields of cron in UTC. Empty: only when told.",
+    )
     public_url: str = Field(
         "", description="Address people reach this service at; reports then link to their JSON. Empty: no links."
     )
@@ -121,6 +126,13 @@ class Settings(BaseSettings):
                 make_url(value)
         except (ArgumentError, ValueError):
             raise ValueError("is not a URL that can be read; percent-encode special characters in it") from None
+        return value
+
+    @field_validator("sync_schedule")
+    @classmethod
+    def _is_cron(cls, value: str) -> str:
+        if value and not croniter.is_valid(value, second_at_beginning=True):
+            raise ValueError("must be five fields of cron, such as `0 3 * * *` for every night at three")
         return value
 
     @field_validator("slack_base_url", "model_base_url", "embedding_base_url", "opik_url", "public_url")
