@@ -74,7 +74,10 @@ class Production:
         return len([each for each in self.slack.sent(CHANNEL) if "thread_ts" in each])
 
 
-@pytest.fixture(params=["neo4j-and-postgresql", "sqlite"])
+SERVERS = pytest.param("neo4j_lts_url", id="neo4j-and-postgresql")
+
+
+@pytest.fixture(params=[SERVERS, "sqlite"])
 def production(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -85,9 +88,9 @@ def production(
 ) -> Iterator[Production]:
     tenant = f"t{secrets.token_hex(4)}"
     databases = {}
-    if request.param == "neo4j-and-postgresql":
+    if request.param != "sqlite":
         databases = {
-            "graph_url": request.getfixturevalue("neo4j_lts_url"),
+            "graph_url": request.getfixturevalue(request.param),
             "database_url": request.getfixturevalue("postgres_database"),
         }
     with ExitStack() as stack:
@@ -202,7 +205,7 @@ def test_killed_after_slack_took_the_message_it_finds_it_and_posts_one_parent(pr
         check_report(parent)
 
 
-@pytest.mark.parametrize("production", ["neo4j-and-postgresql"], indirect=True)
+@pytest.mark.parametrize("production", [SERVERS], indirect=True)
 def test_a_replica_that_dies_is_taken_over_by_another(production: Production, tmp_path: Path) -> None:
     first = production.service
     other = Service(first.environment | settings(tmp_path / "other") | {"INCIDENT_GRAPH_REPLICA_ID": "another"})
