@@ -44,6 +44,7 @@ def pytest_unconfigure() -> None:
         measured.save()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tells xdist's `loadgroup` what has to stay together: the tests of a shared server, else those of a file."""
     if WORKER:
