@@ -40,8 +40,12 @@ environment: $(if $(filter $(BIN)/uv,$(UV)),$(BIN)/uv)
 servers: environment
 	@tests/servers/install
 
+# Two workers, each with servers of its own group of tests (tests/conftest.py); `make test ARGS="-n 0"` runs one test
+# at a time. Programs that the tests start over and over keep their bytecode.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: servers
-	@status=0; $(BIN)/coverage run -m pytest $(ARGS) || status=$$?; \
+	@rm -f .coverage .coverage.*; \
+	status=0; $(BIN)/coverage run -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS) || status=$$?; \
 	compgen -G '.coverage.*' >/dev/null && $(BIN)/coverage combine --quiet || true; \
 	total=$$($(BIN)/coverage report --format=total) || status=$$(( status ? status : 1 )); \
 	echo "coverage with branches: $${total##*$$'\n'} % (for each file: $(BIN)/coverage report)"; \

@@ -1,6 +1,7 @@
 """The real servers as fixtures. Each is started once, when the first test asks for it, and stopped at the end.
 
 A server that is not installed skips its tests here and fails them with CI=true; the summary counts what was skipped.
+In a parallel run all tests of one shared server go to one worker, so that it is still started once.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TypeVar
 
+import coverage
 import pytest
 
 from tests.servers.alertmanager_server import Alertmanager, alertmanager_server
@@ -24,6 +26,37 @@ from tests.servers.prometheus_server import Prometheus, prometheus_mcp_command, 
 T = TypeVar("T")
 SKIPPED = "not available: "
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+# The session's fixtures that many files share, the dearest first.
+SHARED_SERVERS = ("neo4j_lts_url", "neo4j_current_url", "litellm_gateway", "postgres_url")
+
+# A worker of `coverage run -m pytest -n 2` is a process of its own, so it measures itself, and does so before the
+# conftests below this one import anything of ours.
+measured = coverage.Coverage(data_suffix=True) if WORKER and "COVERAGE_RUN" in os.environ else None
+if measured is not None:
+    measured.start()
+
+
+def pytest_unconfigure() -> None:
+    """Keeps what this worker measured."""
+    if measured is not None:
+        measured.stop()
+        measured.save()
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tells xdist's `loadgroup` what has to stay together: the tests of a shared server, else those of a file."""
+    if WORKER:
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+
+
+def _group_of(item: pytest.Item) -> str:
+    assert isinstance(item, pytest.Function)
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    asked = {*item.fixturenames, *(value for value in parameters if isinstance(value, str))}
+    return next((server for server in SHARED_SERVERS if server in asked), item.nodeid.partition("::")[0])
 
 
 @contextlib.contextmanager
@@ -107,16 +140,9 @@ def exporter() -> Iterator[Exporter]:
         yield running_exporter
 
 
-@pytest.fixture
-def gateway_factory() -> Iterator[Callable[..., Gateway]]:
-    """Starts a LiteLLM proxy for this test (about 20 s); takes the arguments of `litellm_gateway`."""
-    with ExitStack() as stack:
-        yield lambda *arguments: started(litellm_gateway(*arguments), stack)
-
-
 @pytest.fixture(scope="session", name="litellm_gateway")
 def shared_gateway() -> Iterator[Gateway]:
-    """A LiteLLM proxy with one model, `mock`; fields `base_url`, `key`, `models`."""
+    """A LiteLLM proxy with the models of `ANSWERS`; fields `base_url`, `key`, `models`."""
     with ExitStack() as stack:
         yield started(litellm_gateway(), stack)
 

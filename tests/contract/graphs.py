@@ -7,7 +7,8 @@ from graphrag.model import EdgeFact, EdgeType, Facts, Label, NodeFact, Ref, node
 
 DIMENSIONS = 4
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NEO4J = {"neo4j-lts": "neo4j_lts_url", "neo4j-current": "neo4j_current_url"}
+# The fixtures of the releases that every store's suite runs on; what no release can differ in runs on the first.
+NEO4J, NEO4J_IDS = ("neo4j_lts_url", "neo4j_current_url"), ("neo4j-lts", "neo4j-current")
 
 
 def service(name: str, *aliases: str, summary: str = "", **properties: str) -> NodeFact:

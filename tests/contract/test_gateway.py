@@ -1,34 +1,18 @@
 """The model's adapter against a real gateway, the LiteLLM proxy, whose model answers what the test says."""
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 
 import pytest
 
 from agent.gateway import GatewayModel
 from agent.model import ModelError
-from tests.conftest import started
-from tests.servers.litellm_gateway import Gateway, litellm_gateway
+from tests.servers.litellm_gateway import Gateway
 from tests.servers.process import free_port
-
-ANSWER = {
-    "calls": [],
-    "verdict": "The new release broke it.",
-    "claims": [{"text": "v2.4.1 went out at 02:10.", "evidence": ["latest-release@live"]}],
-}
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Gateway]:
-
-    with ExitStack() as stack:
-        yield started(litellm_gateway({"good": json.dumps(ANSWER), "chatty": "Well, it depends."}), stack)
 
 
 @pytest.fixture
-def model(gateway: Gateway) -> Callable[..., GatewayModel]:
-    def make(name: str, *, base_url: str = gateway.base_url, key: str = gateway.key) -> GatewayModel:
+def model(litellm_gateway: Gateway) -> Callable[..., GatewayModel]:
+    def make(name: str, *, base_url: str = litellm_gateway.base_url, key: str = litellm_gateway.key) -> GatewayModel:
         return GatewayModel(base_url, key, name)
 
     return make

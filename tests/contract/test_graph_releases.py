@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,26 +14,34 @@ from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, NodeFact
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
 from graphrag.traverse import blast_radius
-from tests.conftest import started
-from tests.contract.graphs import DIMENSIONS, NOON, id_of
-from tests.servers.neo4j_server import neo4j_server
+from tests.contract.graphs import DIMENSIONS, NEO4J, NEO4J_IDS, NOON, id_of
 
 RELEASES = Path(__file__).parent / "releases"
 TENANT = "default"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "neo4j-lts", "neo4j-current"])
+@pytest.fixture(scope="module", params=["sqlite", *NEO4J], ids=["sqlite", *NEO4J_IDS])
 async def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The URL of a graph of layout 1, in a database that nobody else uses."""
+    """The URL of a graph of layout 1, in a database that holds nothing else."""
     if request.param == "sqlite":
         path = tmp_path_factory.mktemp("release") / "graph.db"
         path.write_bytes(gzip.decompress((RELEASES / "layout-1.db.gz").read_bytes()))
         yield f"sqlite:///{path}"
         return
-    with ExitStack() as stack:
-        url = started(neo4j_server(request.param), stack)
-        _load(url, json.loads((RELEASES / "layout-1.neo4j.json").read_text(encoding="utf-8")))
-        yield url
+    url = request.getfixturevalue(request.param)
+    _empty(url)
+    _load(url, json.loads((RELEASES / "layout-1.neo4j.json").read_text(encoding="utf-8")))
+    yield url
+
+
+def _empty(url: str) -> None:
+    """Takes away all that was ever written, the constraints and indexes too."""
+    with neo4j.GraphDatabase.driver(url.removesuffix("/neo4j")) as driver:
+        driver.execute_query("MATCH (n) DETACH DELETE n")
+        for record in driver.execute_query("SHOW CONSTRAINTS YIELD name").records:
+            driver.execute_query(f"DROP CONSTRAINT `{record['name']}`")
+        for record in driver.execute_query("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'").records:
+            driver.execute_query(f"DROP INDEX `{record['name']}`")
 
 
 def _load(url: str, graph: dict[str, Any]) -> None:

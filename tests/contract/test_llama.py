@@ -28,9 +28,9 @@ DIMENSIONS = 64
 EMBEDDING = HashedEmbedding(HashedNgrams(DIMENSIONS))
 
 
-@pytest.fixture(params=["neo4j_lts_url", "neo4j_current_url"])
-def graph_url(request: pytest.FixtureRequest) -> str:
-    return request.getfixturevalue(request.param)
+@pytest.fixture
+def graph_url(neo4j_lts_url: str) -> str:
+    return neo4j_lts_url
 
 
 @pytest.fixture

@@ -58,10 +58,10 @@ class Production:
         labels = {"client": "checkout-api", "server": server}
         self.exporter.set(CALLS, 1, labels)
         asked = f'{CALLS}{{server="{server}"}}'
-        wait_until(lambda: bool(self.prometheus.query(asked)), 15, "the first scrape")
+        wait_until(lambda: bool(self.prometheus.query(asked)), 30, "the first scrape")
         self.exporter.set(CALLS, 60, labels)
         risen = f"rate({asked}[5m]) > 0"
-        wait_until(lambda: bool(self.prometheus.query(risen)), 15, "the counter's rise")
+        wait_until(lambda: bool(self.prometheus.query(risen)), 30, "the counter's rise")
 
     def parents(self) -> list[dict[str, Any]]:
         return self.slack.parents(CHANNEL)
@@ -74,7 +74,10 @@ class Production:
         return len([each for each in self.slack.sent(CHANNEL) if "thread_ts" in each])
 
 
-@pytest.fixture(params=["neo4j-and-postgresql", "sqlite"])
+SERVERS = pytest.param("neo4j_lts_url", id="neo4j-and-postgresql")
+
+
+@pytest.fixture(params=[SERVERS, "sqlite"])
 def production(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -85,9 +88,9 @@ def production(
 ) -> Iterator[Production]:
     tenant = f"t{secrets.token_hex(4)}"
     databases = {}
-    if request.param == "neo4j-and-postgresql":
+    if request.param != "sqlite":
         databases = {
-            "graph_url": request.getfixturevalue("neo4j_lts_url"),
+            "graph_url": request.getfixturevalue(request.param),
             "database_url": request.getfixturevalue("postgres_database"),
         }
     with ExitStack() as stack:
@@ -155,7 +158,7 @@ def test_an_alert_becomes_one_report_and_the_conflict_follows_the_live_fact(prod
 
         # It ends: the same message is edited, and nothing is posted.
         production.fire("errors_ratio", 0.01)
-        wait_until(lambda: any("Resolved" in text_of(each) for each in production.parents()), 30, "the resolution")
+        wait_until(lambda: any("Resolved" in text_of(each) for each in production.parents()), 60, "the resolution")
         assert len(production.parents()) == 2
 
 
@@ -165,11 +168,11 @@ def kill_during_the_calls(production: Production, process: ServerProcess, seen_b
     # While Slack is slow to answer the first card, Prometheus stops: the calls that follow then hang.
     production.slack.control(take_then=3)
     production.fire()
-    wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
+    wait_until(lambda: len(production.parents()) == 1, 60, "the first card")
     prometheus.send_signal(signal.SIGSTOP)
     try:
         journal = f"/v1/investigations/{incident_of(production.parents()[0])}/journal"
-        wait_until(lambda: "equipped" in kinds(seen_by.get(journal)), 30, "the tool calls")
+        wait_until(lambda: "equipped" in kinds(seen_by.get(journal)), 60, "the tool calls")
         process.kill()
     finally:
         prometheus.send_signal(signal.SIGCONT)
@@ -193,7 +196,7 @@ def test_killed_after_slack_took_the_message_it_finds_it_and_posts_one_parent(pr
     with production.service.run() as process:
         production.calls("fraud-scoring")
         production.fire()
-        wait_until(lambda: len(production.parents()) == 1, 30, "the message that nobody heard back of")
+        wait_until(lambda: len(production.parents()) == 1, 60, "the message that nobody heard back of")
         process.kill()
     with production.service.run():
         production.wait_for_detail()
@@ -202,7 +205,7 @@ def test_killed_after_slack_took_the_message_it_finds_it_and_posts_one_parent(pr
         check_report(parent)
 
 
-@pytest.mark.parametrize("production", ["neo4j-and-postgresql"], indirect=True)
+@pytest.mark.parametrize("production", [SERVERS], indirect=True)
 def test_a_replica_that_dies_is_taken_over_by_another(production: Production, tmp_path: Path) -> None:
     first = production.service
     other = Service(first.environment | settings(tmp_path / "other") | {"INCIDENT_GRAPH_REPLICA_ID": "another"})
@@ -230,7 +233,7 @@ def test_told_to_stop_during_an_investigation_it_goes_on_after_the_next_start(pr
         production.calls("fraud-scoring")
         production.slack.control(take_then=3)
         production.fire()
-        wait_until(lambda: len(production.parents()) == 1, 30, "the first card")
+        wait_until(lambda: len(production.parents()) == 1, 60, "the first card")
         prometheus.send_signal(signal.SIGSTOP)
         process.popen.send_signal(signal.SIGTERM)
         try:

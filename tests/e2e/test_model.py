@@ -1,7 +1,6 @@
 """The running service with a real gateway in front of a scripted model, with a gateway that is away, and with none."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,6 @@ import pytest
 from tests.servers.litellm_gateway import Gateway
 from tests.servers.process import free_port
 from tests.servers.service import Service, settings
-
-ANSWER = {
-    "calls": [],
-    "verdict": "checkout-api is overloaded.",
-    "claims": [
-        {"text": "It is owned by payments.", "evidence": []},
-        {"text": "The moon is full.", "evidence": ["service-no-such-id"]},
-    ],
-}
 
 
 def ask(tmp_path: Path, **model: str) -> dict[str, Any]:
@@ -30,15 +20,13 @@ def ask(tmp_path: Path, **model: str) -> dict[str, Any]:
     return report
 
 
-def test_a_models_words_are_claims_only_with_evidence_that_exists(
-    tmp_path: Path, gateway_factory: Callable[..., Gateway]
-) -> None:
-    gateway = gateway_factory({"scripted": json.dumps(ANSWER)})
-    report = ask(tmp_path, model_base_url=gateway.base_url, model_api_key=gateway.key, model_name="scripted")
+def test_a_models_words_are_claims_only_with_evidence_that_exists(tmp_path: Path, litellm_gateway: Gateway) -> None:
+    gateway = litellm_gateway
+    report = ask(tmp_path, model_base_url=gateway.base_url, model_api_key=gateway.key, model_name="unfounded")
     assert report["verdict"] == "checkout-api is overloaded."
     assert set(report["unproven"]) == {"It is owned by payments.", "The moon is full."}
     assert report["spend"]["turns"] == 1
-    assert report["spend"]["model"] == "scripted"
+    assert report["spend"]["model"] == "unfounded"
 
 
 def test_when_the_model_is_away_the_plan_finishes_the_job_and_the_report_says_so(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The LiteLLM proxy, with models that answer a fixed text: a real OpenAI-compatible gateway without a provider."""
 
 import contextlib
+import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,29 @@ from tests.servers.process import (
     temporary_home,
 )
 
+# The models of every suite, so that one gateway serves them all, and what each of them always answers.
+ANSWERS = {
+    "mock": "The gateway answered.",
+    "chatty": "Well, it depends.",
+    "good": json.dumps(
+        {
+            "calls": [],
+            "verdict": "The new release broke it.",
+            "claims": [{"text": "v2.4.1 went out at 02:10.", "evidence": ["latest-release@live"]}],
+        }
+    ),
+    "unfounded": json.dumps(
+        {
+            "calls": [],
+            "verdict": "checkout-api is overloaded.",
+            "claims": [
+                {"text": "It is owned by payments.", "evidence": []},
+                {"text": "The moon is full.", "evidence": ["service-no-such-id"]},
+            ],
+        }
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Gateway:
@@ -30,12 +54,11 @@ class Gateway:
 
 
 @contextlib.contextmanager
-def litellm_gateway(answers: Mapping[str, str] | None = None) -> Iterator[Gateway]:
+def litellm_gateway(answers: Mapping[str, str] = ANSWERS) -> Iterator[Gateway]:
     """Runs the proxy with one model for each entry of `answers` (name -> the text that it always answers)."""
     binary = SERVERS / "litellm" / "bin" / "litellm"
     if not binary.exists():
         raise ServerMissing("the LiteLLM proxy is not in .servers/")
-    answers = answers or {"mock": "The gateway answered."}
     with temporary_home("litellm") as home:
         (home / "config.yaml").write_text(yaml.safe_dump(_config(answers)))
         port, key = free_port(), f"sk-{secrets.token_urlsafe(32)}"

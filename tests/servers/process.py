@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SERVERS = ROOT / ".servers"
 LOG_TAIL_BYTES = 6_000
+PORTS, PORT_LANES = range(16_000, 32_000), 16
 
 
 class ServerMissing(Exception):
@@ -106,11 +108,17 @@ def wait_until(condition: Callable[[], bool], timeout: float, what: str) -> None
 
 
 def free_port() -> int:
-    """A TCP port on loopback that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port on loopback that was free a moment ago.
+
+    It lies below the ports that Linux gives to clients, and each worker of a parallel run draws from ports of its own:
+    so nobody takes it before its server listens, or while a test restarts the server.
+    """
+    lane = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PORT_LANES
+    while True:
+        port = random.randrange(PORTS.start + lane, PORTS.stop, PORT_LANES)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def answers_http(url: str, headers: Mapping[str, str] | None = None) -> bool:

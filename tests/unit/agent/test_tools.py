@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent import tools
 from agent.material import material
 from agent.model import Answer, Completion, DraftClaim, ModelError, WantedCall
 from agent.redact import MASK
@@ -161,9 +160,8 @@ async def test_a_graph_that_is_away_for_a_moment_is_waited_for(make_world: MakeW
     assert found.service.name == "checkout-api"
 
 
-async def test_a_graph_that_stays_away_is_an_event(make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "GRAPH_SECONDS", 0.0)
-    found = await one(make_world(error=GraphUnavailable("no route")), state(), Locate())
+async def test_a_graph_that_stays_away_is_an_event(make_world: MakeWorld) -> None:
+    found = await one(make_world(error=GraphUnavailable("no route"), graph_seconds=0.0), state(), Locate())
     assert (found.certainty, found.error) == ("unresolved", "no route")
 
 
