@@ -7,7 +7,7 @@ are read with the names that earlier ones define.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphrag.identity import name_key
@@ -27,8 +27,6 @@ from graphrag.model import EdgeFact, EdgeType, EntityKind, Label, NodeFact, Prop
 Names = Mapping[str, str]
 """The key of a name -> the name of the entity it means."""
 
-SETTLED = {EdgeType.DEPENDS_ON: "is said to depend on", EdgeType.OWNED_BY: "is said to be owned by"}
-"""The edges that a catalogue or a manifest lists whole for a service, and how prose about them is kept."""
 _UNRESOLVED = {
     EdgeType.DEPENDS_ON: ("dependent on", EntityKind.SYSTEM),
     EdgeType.OWNED_BY: ("owned by", EntityKind.ORGANISATION),
@@ -60,26 +58,9 @@ class Stated:
     runbook_pages: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     whole: bool = True
 
-    @property
-    def settled(self) -> tuple[str, ...]:
-        """Of which services the suppliers or the owner are stated: what prose says of those is hearsay."""
-        return tuple(sorted({settling(edge) for edge in self.edges if edge.type in SETTLED}))
-
     def names(self, label: Label) -> dict[str, str]:
         """The key of every name and alias of such a thing -> its name."""
         return _names(self.nodes, label)
-
-
-def settling(edge: EdgeFact) -> str:
-    """What an edge settles for the service at its source."""
-    return f"{edge.type} {name_key(edge.source.name)}"
-
-
-def hearsay(edge: EdgeFact, settled: Container[str]) -> EdgeFact:
-    """What a page says of something that is stated: kept as what was said, so that it enters no blast radius."""
-    if edge.type not in SETTLED or settling(edge) not in settled:
-        return edge
-    return replace(edge, type=EdgeType.RELATION, verb=SETTLED[edge.type])
 
 
 def read_stated(

@@ -22,6 +22,7 @@ from graphrag.ingest.chunk import Passage, chunk_facts, chunk_name
 from graphrag.ingest.documents import Document, document_facts, incident_name, page_name, read_document
 from graphrag.ingest.extract import Cut, extract
 from graphrag.ingest.folder import Failure, Folder, SourceFile, is_page
+from graphrag.ingest.hearsay import as_said, settled
 from graphrag.ingest.ledger import (
     Ledger,
     PageRead,
@@ -34,7 +35,7 @@ from graphrag.ingest.ledger import (
 from graphrag.ingest.record import keep_progress
 from graphrag.ingest.report import Progress, Tally, Tell
 from graphrag.ingest.sources.git_history import list_tags
-from graphrag.ingest.stated import Known, Stated, hearsay, read_stated
+from graphrag.ingest.stated import Known, Stated, read_stated
 from graphrag.ingest.summarise import summarised
 from graphrag.ingest.vocabulary import Vocabulary
 from graphrag.ingest.yaml_documents import BrokenYaml
@@ -324,11 +325,11 @@ class Sync:
         name = self._name(visit, document)
         found = document_facts(document, name, self._services, runbook_of or (), visit.incidents, self._teams)
         page, cuts = Ref(document.label, name), self._cuts(name, document.passages)
-        for part in (chunk_facts(page, document.title, document.passages), extract(page, cuts, self._vocabulary)):
+        said = as_said(extract(page, cuts, self._vocabulary), self._services, self._settled)
+        for part in (chunk_facts(page, document.title, document.passages), said):
             found.nodes += part.nodes
             found.edges += part.edges
-        told = [hearsay(edge, self._settled) for edge in found.edges]
-        nodes, edges = summarised(found.nodes, told, self._services)
+        nodes, edges = summarised(found.nodes, found.edges, self._services)
         facts = Facts(
             source=visit.page_source(file.path),
             seen_at=self._now,
@@ -423,7 +424,7 @@ def _noted(stated: Stated, content: str, dangling: Sequence[str], failures: Sequ
         services=stated.names(Label.SERVICE),
         teams=stated.names(Label.TEAM),
         runbook_pages=stated.runbook_pages,
-        settled=stated.settled,
+        settled=settled(stated.nodes, stated.edges),
         dangling=tuple(dict.fromkeys(dangling)),
         conflicts=stated.conflicts,
         failures=(*stated.failures, *failures),
