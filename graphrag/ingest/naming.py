@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -275,8 +274,3 @@ def _proper(text: str, match: Match) -> bool:
         return False
     before = text[max(match.start - _LOOK, 0) : match.start]
     return not _CAPITAL_BEFORE.search(before) and not _CAPITAL_AFTER.match(text, match.end)
-
-
-def known(mentions: Iterable[Mention]) -> Iterable[Mention]:
-    """Those that are surely meant."""
-    return (mention for mention in mentions if mention.refs and mention.kind is not Kind.WORD)

@@ -52,17 +52,18 @@ class Reader:
         self._mentions = mentions
         self._talk = talk
         self._open = open_world
+        self._here: Mention | None = None  # whom the sentence spoke of so far
 
     def read(self, sentence: str) -> list[Said]:
         """What a sentence says; nothing for a question."""
-        text = sentence.strip()
+        text = wording.SHORTENED.sub(r"\1t is", sentence.strip())
         if not text or text.endswith("?") or len(text) > 1_000:
             self._talk.pending = None
             return []
-        self._talk.pending = None
+        self._talk.pending = self._here = None
         if not wording.SIGN.search(text) and not text.endswith(":"):
             return []
-        if not wording.may_tell(text):
+        if not wording.may_tell(text) and not re.search(wording.TEAM, text):
             self._move_on(text, [])
             return []
         said = [*self._needs(text), *self._owned(text)]
@@ -99,6 +100,7 @@ class Reader:
             at, trust = quantity.end(), Trust.STRONG if quantity["noun"] else trust
         if not subjects:
             return
+        self._here = subjects[0]
         if re.match(
             r"(?: (?:on|the following|these|two|three|several|other|services|systems|dependencies)){0,4} ?:$",
             text[at:].rstrip(),
@@ -136,7 +138,7 @@ class Reader:
                     subjects, end = ([self._about()] if " its " in match.group() and self._about() else []), match.end()
                 else:
                     subjects, end = self._list(text, match.end(), wording.ITEM)
-                    if not subjects and (it := re.compile(wording.PRONOUN, re.IGNORECASE).match(text, match.end())):
+                    if not subjects and (it := wording.A_PRONOUN.match(text, match.end())):
                         subjects, end = [self._about()], it.end()
                 if wording.CONDITION.match(text, end):
                     continue
@@ -177,7 +179,7 @@ class Reader:
             things, end = self._list(text, match.end() - 1, wording.ITEM)
             if (
                 not things
-                and (it := re.compile(wording.PRONOUN, re.IGNORECASE).match(text, match.end()))
+                and (it := wording.A_PRONOUN.match(text, match.end()))
                 and wording.FOLLOWS.match(text, it.end())
             ):
                 about = self._about()
@@ -191,15 +193,15 @@ class Reader:
         start = match.start()
         before = text[:start].rstrip(" ,(:\u2013-")
         if not before and pattern is wording.OWNED:
-            following = re.compile(
-                rf"[^,;]{{0,60}}, {wording.DET}(?P<name>{wording.SERVICE}){wording.NOUN}{wording.AFTER} [a-z]"
-            ).match(text, match.end())
+            following = wording.OWNED_FIRST.match(text, match.end())
             return [self._mentions[following["name"]]] if following else self._default()
         touching = re.search(rf"{wording.DET}(?P<name>{wording.SERVICE}){wording.NOUN}{wording.AFTER}$", before)
-        if (
-            touching
-            and text[len(before) : start].strip() in (",", "(", ":", "-", "\u2013")
-            and not match.group().startswith(("is", "are"))
+        if touching and text[len(before) : match.start("verb" if pattern is wording.OWNED else 0)].strip() in (
+            ",",
+            "(",
+            ":",
+            "-",
+            "\u2013",
         ):
             return [self._mentions[touching["name"]]] if not wording.VETO.search(before) else []
         if touching and not match.group().strip().lower().startswith(("is", "are", "'s", "\u2019s", "belongs", "has")):
@@ -301,12 +303,13 @@ class Reader:
         if begins and begins["name"]:
             return [self._mentions[begins["name"]]]
         named = re.findall(wording.SURE, before)
-        if len(named) == 1:
-            return [self._mentions[named[0]]]
-        if pronoun.lower().startswith("it") and not named:
+        if named:
+            here = self._here or (self._mentions[named[0]] if len(named) == 1 else None)
+            return [here] if here else []
+        if pronoun.lower().startswith("it"):
             about = self._about()
             return [about] if about else []
-        return self._default() if not named else []
+        return self._default()
 
     def _from_beginning(self, text: str, start: int, left: str) -> Sequence[Mention]:
         """For "X is owned by T and depends on", "X, our billing engine, depends on", and a line that starts with
@@ -379,8 +382,9 @@ class Reader:
             return
         named = re.findall(wording.SURE, text)
         begins = wording.BEGINS.match(text)
-        if len(named) == 1 or (begins and begins["name"]):
-            self._talk.last = self._mentions[begins["name"] if begins and begins["name"] else named[0]]
+        begun = begins["name"] if begins and not begins["rest"].startswith((",", " and")) else None
+        if sign := begun or (named[0] if len(named) == 1 else None):
+            self._talk.last = self._mentions[sign]
         elif named:
             self._talk.last = None
 

@@ -25,8 +25,13 @@ _TITLES = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?P<name>\S.*?)\s?(?::|-|\u2013|—|\|)?\s(?:on-?call|operations|operational|service|ops)?\s?(?:guide|overview"
+        r"(?P<name>\S.*?)\s?(?::|-|\u2013|—|\|)?\s(?:on-?call|operations|operational|service|ops)?\s?(?:guide"
+        r"|overview"
         r"|notes|readme|handbook|page|manual|architecture|operations|ops)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:operating|running|how (?:we|to) (?:run|operate)|about|introducing)\s(?:the |our )?(?P<name>\S.*)",
         re.IGNORECASE,
     ),
     re.compile(r"(?P<name>\S.*)"),
@@ -46,7 +51,7 @@ _GENERIC = frozenset(
 _FIELDS = {
     "owned": re.compile(
         r"(?:(?:service |code |current |primary )?owners?|owned by|(?:owning |responsible |owner )?team|ownership"
-        r"|maintained by|maintainers?|operated by|run by|managed by|responsible)",
+        r"|maintained by|maintainers?|operated by|run by|managed by|responsible|who owns (?:it|this)|whose it is)",
         re.IGNORECASE,
     ),
     "needs": re.compile(
@@ -57,7 +62,8 @@ _FIELDS = {
         re.IGNORECASE,
     ),
     "runbook": re.compile(
-        r"(?:on-call |operational |service |our |the )?(?:run-?books?|run books?|playbooks?)(?: (?:url|link|page"
+        r"(?:where |find )?(?:on-call |operational |service |our |the |its )?(?:run-?books?|run books?|playbooks?)"
+        r"(?: (?:is|lives|url|link|page"
         r"|location))?",
         re.IGNORECASE,
     ),

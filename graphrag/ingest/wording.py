@@ -28,7 +28,8 @@ ITEM = re.compile(rf" ?(?:on |upon |both )?(?:(?:the|our|its|both|own) ){{0,2}}(
 TEAMS = re.compile(rf" ?{DET}(?P<name>{OWNER}){AFTER}")
 ARTICLE = re.compile(r"\b(?:the|our|its|own)\b")
 SEPARATOR = re.compile(
-    r" ?(?:,? (?:and|&|plus|as well as|along with|together with)(?: also| then)?(?: (?:on|upon|to|from|by|with)"
+    r" ?(?:,? (?:and|&|plus|as well as|along with|together with)(?: also| then| another(?: one)?)?(?: (?:on|upon"
+    r"|to|from|by|with)"
     r")?(?= )|,| ?/ ?(?=\S))"
 )
 PURPOSE = re.compile(
@@ -51,12 +52,14 @@ CONDITION = re.compile(
 VETO = re.compile(
     r"\b(?:if|whether|unless|until|suppos\w+|assum\w+|imagine|before|in case|would|could|might|may|should|used to"
     r"|previously|formerly|historically|originally|no longer|neither|nor|hardly|instead of|rather than|for example"
-    r"|e\.g|plans?|planned|propos\w+|will|once|past|ago|why|how|who|does|do|did|let['\u2019]s|myth|think|believe|doubt"
-    r"|wrong|false|untrue|example|hypothetical\w*|imagin\w+|old days|in 20\d\d|back then|untrue|like)\b|n['\u2019]t\b",
+    r"|e\.g|for instance|perhaps|maybe|plans?|planned|propos\w+|will|once|past|ago|why|how|who|does|do|did"
+    r"|let['\u2019]s|myth|think|believe|doubt"
+    r"|wrong|false|untrue|example|hypothetical\w*|imagin\w+|old days|in 20\d\d|back then|untrue|like)\b"
+    r"|n['\u2019]t\b",
     re.IGNORECASE,
 )
 LEADING = re.compile(
-    rf"^ ?(?:(?:when|whenever|while|as|after)\b[^,;]{{1,120}}, |(?:in order )?to [a-z]+(?: (?!that\b)"
+    rf"^ ?(?:(?:when|whenever|while|as|after)\b[^,;]{{1,120}}, |(?:in order )?to [a-z]+(?: (?!(?:that|it|this)\b)"
     rf"[a-z]+){{0,5}},? (?={SERVICE}|it\b|this\b|the\b))",
     re.IGNORECASE,
 )
@@ -67,13 +70,13 @@ PRONOUN = (
 MAY_LEAD = re.compile(
     r"(?:^|[,;:(\u2013—>*|-]|\b(?:and|but|because|since|so|as|both|while|whereas|therefore|thus|hence|then|however"
     r"|moreover"
-    r"|today|currently|internally|service|note that|remember that|mind that|aware that|yes|in turn|production|that"
+    r"|today|currently|internally|services?|note that|remember that|mind that|aware that|yes|in turn|production|that"
     r" is why))\W{0,3}(?:the |our )?$",
     re.IGNORECASE,
 )
 PREPOSITION = re.compile(
-    rf"^ ?(?:for|on|in|at|during|after|on each|with) (?:every|each|all|any|most|the|a|an)"
-    rf" [^{ANY[1:-1]},;:]{{1,60}} $",
+    rf"^ ?(?:for|on|in|at|during|after|with) [^{ANY[1:-1]},;:]{{1,60}} $|(?:,|\band) (?:in order )?to (?:[a-z]+"
+    rf" ){{1,6}}$",
     re.IGNORECASE,
 )
 """What may stand before "it" without a comma: "for every order it calls"."""
@@ -91,6 +94,9 @@ BEGINS = re.compile(
 OWNER_FIRST = re.compile(
     rf"{DET}{TEAM} [a-z ]{{2,40}} {DET}(?P<name>{SERVICE}){NOUN}{AFTER},? which(?: {ADV})? ?$", re.IGNORECASE
 )
+SHORTENED = re.compile(r"\b([Ii])t['\u2019]s\b")
+OWNED_FIRST = re.compile(rf"[^,;]{{0,60}}, {DET}(?P<name>{SERVICE}){NOUN}{AFTER} [a-z]")
+A_PRONOUN = re.compile(PRONOUN, re.IGNORECASE)
 FINITE = re.compile(r"^ (?:is|are|has|have|was|runs?|[a-z]{2,14}s|does not|cannot|can)\b")
 IS_ONE_THAT = re.compile(rf"^ (?:is|are) (?:a|an|the|our)\b[^{ANY[1:-1]},;]{{1,100}} (?:that|which) ?$")
 APPOSITION = re.compile(rf"^, [^{SERVICE[1:-1]};]{{1,100}}, ?$")
@@ -149,7 +155,8 @@ ARE_DEPENDENCIES = re.compile(
 )
 DEPENDENCIES = re.compile(
     rf"(?:^|(?<=[\s,;:(]))(?:(?P<its>its|the service['\u2019]s|this service['\u2019]s|the)"
-    rf"|{DET}(?P<whose>{SERVICE}){NOUN}(?:['\u2019]s?)?)? ?(?:(?:two|three|four|only|direct|hard|runtime|upstream|main"
+    rf"|{DET}(?P<whose>{SERVICE}){NOUN}(?:['\u2019]s?)?)? ?(?:(?:two|three|four|only|direct|hard|runtime|upstream"
+    rf"|main"
     rf"|service|own|critical|key|external|internal) ){{0,3}}"
     rf"(?:dependencies|upstreams|upstream services)(?: (?:of|for) {DET}(?:(?P<of>{SERVICE}){NOUN}"
     rf"|(?P<ofit>{PRONOUN})))? ?(?:are|include|:|=|\u2013|—)",
@@ -158,12 +165,14 @@ DEPENDENCIES = re.compile(
 THINGS = re.compile(
     rf"\b(?:services|systems|components|things|microservices|backends|dependencies|applications) (?:that |which"
     rf" )?(?:{DET}(?P<name>{SERVICE})|(?P<pronoun>{PRONOUN})) (?:directly |also )?(?:depends on|relies on|needs"
-    rf"|uses|calls|requires|talks to|cannot (?:run|work|live|start) without)(?: [a-z]{{2,14}}){{0,4}} ?(?:are|:|\u2013"
+    rf"|uses|calls|requires|talks to|cannot (?:run|work|live|start) without)(?: [a-z]{{2,14}}){{0,4}} ?(?:are|:"
+    rf"|\u2013"
     rf"|—)",
     re.IGNORECASE,
 )
 HAS = re.compile(
-    r"\b(?:has|there are)(?: [a-z-]{2,14}){0,3} (?:dependencies|upstreams)(?: [a-z]{2,14}){0,2}(?:[:,]| [\u2013—-])(?:"
+    r"\b(?:has|there are)(?: [a-z-]{2,14}){0,3} (?:dependencies|upstreams)(?: [a-z]{2,14}){0,2}(?:[:,]| [\u2013—-])"
+    r"(?:"
     r" namely)? ",
     re.IGNORECASE,
 )
@@ -198,6 +207,17 @@ OWNER_OF = re.compile(
     re.IGNORECASE,
 )
 TURNED = (
+    re.compile(rf"(?P<name>{SERVICE}){NOUN} \((?:the )?(?P<team>{TEAM})\)"),
+    re.compile(
+        rf"(?:(?P<name>{SERVICE}){NOUN}|(?:^|(?<=, )|(?<=and ))(?P<pronoun>{PRONOUN})) (?:is|are) (?:an? |one of"
+        rf" the )"
+        rf"(?:[a-z]{{2,12}} )?(?:services?|apps?) (?:of|by|from) (?:the )?(?P<team>{TEAM})",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?P<name>{SERVICE}){NOUN} is (?:an?|the|our) [^{ANY[1:-1]},;]{{1,60}} (?:owned|maintained|run|operated)"
+        rf" by (?:the )?(?P<team>{TEAM})"
+    ),
     re.compile(
         rf"(?P<name>{SERVICE}){NOUN} (?:is|are) (?:an? |one of )?(?:the |our )?(?P<team>{TEAM})(?:['\u2019]s?)?"
         rf" (?:micro)?(?:services?|responsibility|job|property)\b"
@@ -214,7 +234,8 @@ TURNED = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?P<name>{SERVICE}){NOUN},? (?:which|that) (?:the )?(?P<team>{TEAM}) (?:currently )?(?:owns?|runs?"
+        rf"(?P<name>{SERVICE}){NOUN}(?:, an? [a-z ]{{1,40}})?,? (?:which|that) (?:the )?(?P<team>{TEAM})"
+        rf" (?:currently )?(?:owns?|runs?"
         rf"|maintains?|operates?|looks? after)\b"
     ),
     re.compile(
@@ -238,7 +259,8 @@ RUNBOOK = re.compile(
 )
 TO_LINK = re.compile(rf"(?P<between>[^{ANY[1:-1]};?!]{{0,90}}?)(?P<link>{LINK})")
 IS_AT = re.compile(
-    r" ?(?:$|[:,(\[\u2013—-]|(?:is|are|lives?|can|at|in|on|under|here|found|kept|located|sits?|stays|resides|available"
+    r"(?:['\u2019]s)? ?(?:$|[:,(\[\u2013—-]|(?:is|are|lives?|can|at|in|on|under|here|found|kept|located|sits?"
+    r"|stays|resides|available"
     r"|published|stored"
     r"|page|document|location|url|link|address|behind|which|may|will|you|we|see)\b)(?![^.!?]*[.!?] )",
     re.IGNORECASE,
@@ -250,20 +272,19 @@ BEFORE_NAMED = re.compile(
     re.IGNORECASE,
 )
 BEFORE_ANY = re.compile(
-    r"^(?:[A-Za-z][\w-]{0,20} ){0,4}(?:follow|see|read|use|consult|open) (?:the|our|this)$|^(?:(?:see|read|follow"
+    r"^(?:[A-Za-z][\w-]{0,20} ){0,4}(?:follow|see|read|use|consult|open|refer to) (?:the|our|this)$|^(?:(?:see"
+    r"|read|follow"
     r"|use|open|consult|check|find|here is|here['\u2019]s|here|please|also|start with|go to|and|the|its|our|this|full"
     r"|complete|service|on-call"
-    r"|you (?:will |can )?find|when [^,;]{1,60},|if [^,;]{1,60},)[ :]*){0,6}$",
+    r"|you (?:will |can )?find|refer to|there is an?|(?:when|for|in) [^,;]{1,60},|if [^,;]{1,60},)[ :]*){0,6}$",
     re.IGNORECASE,
 )
 NO_RUNBOOK = re.compile(
     r"\b(?:no|not|never|old|older|outdated|deprecated|template|example|former|another|different|other|instead"
-    r"|similar|if|general|generic|create|write|add|new|tool|repository|repo|edit|update|video|simulation)\b",
+    r"|similar|general|generic|create|write|add|new|tool|repository|repo|edit|update|video|simulation)\b",
     re.IGNORECASE,
 )
-WISHED = re.compile(
-    r"\b(?:would|could|might|may|should|previously|formerly|used to|was|were|whether|why)\b", re.IGNORECASE
-)
+WISHED = re.compile(r"\b(?:would|could|might|may|previously|formerly|used to|was|were|whether|why)\b", re.IGNORECASE)
 IS_RUNBOOK = re.compile(
     rf"(?:^|[,;] )(?:see|read|open|use|consult|go to|look at) (?P<link3>{LINK}) for (?P<its3>the|its|our)(?: full|"
     rf" on-call)? {RUNBOOK_WORD}(?: (?:for|of) {DET}(?P<name>{SERVICE}))?|(?P<link>{LINK}) (?:is|holds|contains"

@@ -743,3 +743,313 @@ or price-api.
     ),
 )
 """What pages titled "Runbook: checkout-api" say, and how many DEPENDS_ON, OWNED_BY and HAS_RUNBOOK edges that makes."""
+
+PAGES: tuple[tuple[str, int, int, int], ...] = (
+    (
+        """\
+# Inventory Service
+
+Inventory is a Spring Boot service maintained by Team Warehouse. At runtime it depends on the Catalog Service
+and on the Pricing Service. On-call should follow the runbook: https://wiki.acme.test/rb/inventory
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# inventory
+
+This page describes how to operate the `inventory` service.
+
+The service is owned by the Warehouse team (Slack: #warehouse). `inventory` requires two other services to be
+healthy: `catalog` and `pricing`. You'll find its runbook in `docs/runbooks/inventory.md`.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# How we run the notification service
+
+The Messaging team is the owner of the notification service. The notification service relies on two other
+services: the template service and the delivery service. The runbook for the notification service can be found
+at https://wiki.acme.test/notif.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# Runbook - user-profile
+
+user-profile (Identity team) serves profiles. It reads from profile-db and calls avatar-service. Its runbook:
+docs/runbooks/user-profile.md
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# Operating the cart service
+
+Who owns it: the Basket team.
+What it needs: `session-store` and `catalogue-api`.
+Where the runbook is: https://wiki.acme.test/cart
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# Order Processor
+
+The order-processor service, owned by the Fulfilment team, depends on the inventory-service and the
+payment-service. Its runbook is located at https://runbooks.acme.test/order-processor.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+Ownership: Fulfilment team
+
+# order-processor
+
+* Team: Fulfilment
+* Dependencies: inventory-service, payment-service
+* Runbook: https://runbooks.acme.test/op
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# Search
+
+`search-api` is what answers queries on the site. People in the Discovery team built it and own it today.
+
+Under the hood, `search-api` fetches documents from `index-store`, and it asks `ranker` to order them. If
+something is off, the runbook at https://wiki.acme.test/search is where to start.
+""",
+        2,
+        0,
+        1,
+    ),
+    (
+        """\
+# Billing runbook
+
+The billing service belongs to the Finance Systems team. Billing depends on the ledger service. It also depends
+on the tax service. The runbook is kept in the [operations wiki](https://wiki.acme.test/billing).
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+email-gateway is a service of the Messaging team. It has a dependency on smtp-relay and another one on
+template-store. The email-gateway runbook lives at https://wiki.acme.test/email.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+The service email-gateway is owned by team Messaging. The services smtp-relay and template-store are required by
+email-gateway. There is a runbook at https://wiki.acme.test/email.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+email-gateway needs smtp-relay. It needs template-store, too. It's owned by the Messaging team. Its runbook's at
+https://wiki.acme.test/email.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+Messaging owns email-gateway. email-gateway is built on smtp-relay and template-store. Refer to the runbook
+(https://wiki.acme.test/email).
+""",
+        2,
+        0,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+The email-gateway service is run by the messaging team. The smtp-relay and template-store services are what it
+depends on. Its runbook: [Email gateway](https://wiki.acme.test/email)
+""",
+        0,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+This service is the responsibility of the Messaging team. In order to deliver mail it needs `smtp-relay`, and to
+fill in the text it needs `template-store`. The runbook is located under https://wiki.acme.test/email.
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+The Messaging team maintains this service. Upstream dependencies: `smtp-relay` and `template-store`. For
+incidents, see the [runbook](https://wiki.acme.test/email).
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+email-gateway, a service that the Messaging team owns, can't do its work without smtp-relay and template-store;
+the runbook is at https://wiki.acme.test/email
+""",
+        2,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+It's the Messaging team that owns email-gateway. email-gateway won't start unless smtp-relay and template-store
+are up. Its runbook can be read at https://wiki.acme.test/email
+""",
+        0,
+        1,
+        1,
+    ),
+    (
+        """\
+# email-gateway
+
+We removed the dependency of email-gateway on smtp-relay. email-gateway is not owned by the Messaging team. It
+isn't run by the Messaging team either. The Messaging team does not own email-gateway.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+The Messaging team used to own email-gateway. The Messaging team wants email-gateway to use smtp-relay. The
+Messaging team will own email-gateway. Maybe email-gateway needs smtp-relay.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+email-gateway depends on smtp-relay? No. It was decided that email-gateway calls template-store directly from
+2025 on. In the old design email-gateway depends on smtp-relay.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+TODO: find out whether the Messaging team owns email-gateway. Perhaps email-gateway relies on smtp-relay. Nobody
+owns email-gateway. No team owns it.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+email-gateway replaced smtp-relay. email-gateway is faster than smtp-relay. email-gateway runs next to
+smtp-relay. email-gateway and smtp-relay are owned by different teams.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+When smtp-relay needs email-gateway restarted, page the Messaging team. To see which hosts email-gateway uses,
+run `ss -t`. Use smtp-relay to test. email-gateway rarely calls smtp-relay.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+The alert says that email-gateway depends on smtp-relay being fast. In this example, email-gateway depends on
+smtp-relay. For instance, email-gateway calls smtp-relay.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+email-gateway must not call smtp-relay. email-gateway never needs template-store. email-gateway works without
+smtp-relay. email-gateway can work without template-store.
+""",
+        0,
+        0,
+        0,
+    ),
+    (
+        """\
+# email-gateway
+
+The incident began when email-gateway calls to smtp-relay failed. email-gateway requests to smtp-relay timed
+out. Traffic from email-gateway to smtp-relay dropped.
+""",
+        0,
+        0,
+        0,
+    ),
+)
+"""Whole pages, and how many DEPENDS_ON, OWNED_BY and HAS_RUNBOOK edges they make."""

@@ -12,7 +12,7 @@ from graphrag.ingest.sources.found import Found
 from graphrag.ingest.vocabulary import Vocabulary
 from graphrag.model import EdgeType, Label, Ref
 from graphrag.writing import check_edge
-from tests.unit.graphrag.ingest.prose_pages import SILENT, TELLING, WORDINGS, Told
+from tests.unit.graphrag.ingest.prose_pages import PAGES, SILENT, TELLING, WORDINGS, Told
 
 PAGE = Ref(Label.DOC, "docs/page.md")
 RELATIONS = (EdgeType.DEPENDS_ON, EdgeType.OWNED_BY, EdgeType.HAS_RUNBOOK)
@@ -76,6 +76,17 @@ def test_each_wording_tells_its_relations(text: str, needs: int, owned: int, run
     assert counted == (needs, owned, runbooks)
     assert {source for _, source, _ in told} <= {"checkout-api", "inventory-api"}
     assert {target for type, _, target in told if type == "DEPENDS_ON"} <= {"inventory-api", "price-api", "order-db"}
+
+
+@pytest.mark.parametrize(("text", "needs", "owned", "runbooks"), PAGES)
+def test_each_page_tells_its_relations_about_three_services_at_most(
+    text: str, needs: int, owned: int, runbooks: int
+) -> None:
+    found = read(text)
+    told = edges(found)
+    assert tuple(sum(type == each.value for type, *_ in told) for each in RELATIONS) == (needs, owned, runbooks)
+    assert len({source for _, source, _ in told}) <= 1
+    assert sum(node.label is Label.SERVICE for node in found.nodes) == (1 + needs if told else 0)
 
 
 @pytest.mark.parametrize("text", SILENT.values(), ids=SILENT.keys())
@@ -209,7 +220,8 @@ def test_it_is_what_was_spoken_of_last() -> None:
 
 WORDS = (
     "payments-api ledger-api `web` the and depends on relies uses owned by team Payments runbook is at it which , . : ;"
-    " ( ) [x](docs/design.md) [[a]] https://a.example/x * - | > # ``` ** _ not if \n \n\n @a/b a@b.org 's service services"
+    " ( ) [x](docs/design.md) [[a]] https://a.example/x * - | > # ``` ** _ not if \n \n\n @a/b a@b.org 's"
+    " service services"
 ).split(" ")
 
 
