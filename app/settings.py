@@ -68,6 +68,9 @@ class Settings(BaseSettings):
     )
     model_api_key: SecretStr = Field(SecretStr(""), description="Key for MODEL_BASE_URL.")
     model_name: str = Field("", description="The model's name at MODEL_BASE_URL.")
+    ingest_with_model: bool = Field(
+        True, description="Whether the model, if one is set, also reads pages and writes summaries during an ingest."
+    )
     embedding: str = Field(
         "hashed",
         description="`hashed` (no download, no network), `openai:MODEL` at EMBEDDING_BASE_URL, or "
