@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from graphrag.identity import name_key, name_words
+from graphrag.ingest.chunk import passages_of
 from graphrag.ingest.folder import Failure, SourceFile
-from graphrag.ingest.page import Page, read_page
+from graphrag.ingest.page import Page, plain, read_page
 from graphrag.ingest.summarise import document_summary, release_summary
 from graphrag.ingest.yaml_documents import BrokenYaml, as_text, as_texts
 from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, Ref
@@ -193,6 +194,22 @@ def _add_page(found: Documents, each: _Read, name: str, services: Sequence[str])
         properties["steps_summary"] = steps
     found.nodes.append(NodeFact(label, name, _summary(each, services), properties=properties))
     found.edges += (EdgeFact(type, Ref(Label.SERVICE, service), Ref(label, name)) for service in services)
+    _add_chunks(found, each, Ref(label, name))
+
+
+def _add_chunks(found: Documents, each: _Read, page: Ref) -> None:
+    """A chunk a passage: its summary is what the searches see, its text what is shown."""
+    for passage in passages_of(each.page.body):
+        name = f"{page.name}#{passage.ordinal}"
+        above = " > ".join((each.title, *passage.headings))
+        properties: dict[str, PropertyValue] = {
+            "source": page.name,
+            "ordinal": passage.ordinal,
+            "text": passage.text,
+            "hash": passage.digest,
+        }
+        found.nodes.append(NodeFact(Label.CHUNK, name, f"{above}: {plain(passage.text)}", properties=properties))
+        found.edges.append(EdgeFact(EdgeType.MENTIONS, Ref(Label.CHUNK, name), page))
 
 
 def _summary(each: _Read, services: Sequence[str]) -> str:
@@ -235,6 +252,7 @@ def _add_incident(found: Documents, each: _Read, names: Mapping[str, str], servi
     related = _named(as_texts(_first(page, "related", "related_to")))
     releases = _named(as_texts(_first(page, "introduced_by", "release")))
     found.nodes.append(NodeFact(Label.INCIDENT, name, _summary(each, services), properties=properties))
+    _add_chunks(found, each, here)
     found.edges += (EdgeFact(EdgeType.AFFECTED, here, Ref(Label.SERVICE, service)) for service in services)
     found.edges += (EdgeFact(EdgeType.RESPONDED_BY, here, Ref(Label.TEAM, team)) for team in teams)
     found.edges += (
