@@ -19,6 +19,9 @@ ClaimKind = Literal["measured", "suspect", "known", "history", "said", "model"]
 
 NO_CHANNEL = "no channel known"
 NO_MODEL = "No model is configured; this report was made by the plan alone."
+MAX_PAGES = 5
+_PAGES = ("Runbook", "Doc")
+_WORTH_SHOWING = 0.5
 _MAX_EXPRESSION = 160
 _NEAR = timedelta(hours=1)
 
@@ -202,11 +205,14 @@ def _blast_radius(state: State) -> BlastRadius:
 
 
 def _runbooks(state: State) -> tuple[RunbookFound, ...]:
-    """The service's own runbooks, those that speak of this alert first; with none, what the search found."""
+    """The pages that speak most of this incident, whosever they are and runbooks or not, then the other runbooks of
+    the service."""
     consulted = state.consulted
-    found = _most_relevant(state, consulted.runbooks) if consulted else ()
-    if not found and state.located:
-        found = tuple(each for each in state.located.documents if each.label == "Runbook")[:3]
+    pages = [each for each in state.located.documents if each.label in _PAGES] if state.located else []
+    least = _WORTH_SHOWING * max((each.score for each in pages), default=0.0)
+    best = [each for each in pages if each.score >= least][:MAX_PAGES]
+    own = _most_relevant(state, consulted.runbooks) if consulted else ()
+    found = {each.id: each for each in (*best, *own)}.values()
     return tuple(
         RunbookFound(
             title=each.text("title") or each.name,

@@ -1,0 +1,96 @@
+"""How well a handful of texts answer a query, word by word: BM25 over the texts that the searches brought up. Pure.
+
+The stores' own full text finds candidates among millions. Here these are compared again by what a store cannot weigh:
+the alert's name counts more than its labels, inflected words meet, and a page's passages count together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+
+from graphrag.identity import name_words
+from graphrag.query import Query, root
+
+K1 = 1.2
+B = 0.75
+"""The constants of Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009)."""
+_TOKEN = re.compile(r"[^\W_]{1,80}")
+_MAX_CHARACTERS = 40_000
+_SHORTEST_BEGINNING = 4
+_MOSTLY = 0.6
+
+
+def relevance(query: Query, texts: Mapping[str, str]) -> dict[str, float]:
+    """The BM25 score of each text, at least 0; how rare a word is, is counted among these texts."""
+    tokens = {id: Counter(_TOKEN.findall(text[:_MAX_CHARACTERS])) for id, text in texts.items()}
+    lengths = {id: each.total() for id, each in tokens.items()}
+    counts = {id: _counted(each, query) for id, each in tokens.items()}
+    rare = rarity(counts.values())
+    average = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+    return {
+        id: math.fsum(
+            query.weights[word] * rare[word] * count * (K1 + 1) / (count + K1 * _length_norm(lengths[id] / average))
+            for word, count in each.items()
+        )
+        for id, each in counts.items()
+    }
+
+
+def _counted(tokens: Mapping[str, int], query: Query) -> dict[str, int]:
+    """How often each of the query's roots comes in a text, by its distinct tokens."""
+    counts: dict[str, int] = {}
+    for token, count in tokens.items():
+        for each in _roots(token):
+            if each in query.weights:
+                counts[each] = counts.get(each, 0) + count
+    return counts
+
+
+@lru_cache(maxsize=50_000)
+def _roots(token: str) -> tuple[str, ...]:
+    """The roots of the words run together in one token (`QueueTooLarge`). Texts repeat few words very often."""
+    return tuple(root(word) for word in name_words(token))
+
+
+def _length_norm(relative: float) -> float:
+    return 1 - B + B * relative
+
+
+def rarity(texts: Collection[Iterable[str]]) -> dict[str, float]:
+    """The inverse document frequency of each word among these texts, above 0."""
+    seen = Counter(word for words in texts for word in set(words))
+    return {word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in seen.items()}
+
+
+def said_of(titles: Mapping[str, Collection[str]], query: Query) -> dict[str, float]:
+    """How much of each title the name in the query says, in [0, 1], words that are rare among these titles counting
+    more. A word meets one that goes on differently (`kube` and `kubernetes`)."""
+    rare = rarity(titles.values())
+    said = {
+        word: weight * max((alike(word, other) for other in query.name), default=0.0) for word, weight in rare.items()
+    }
+    return {
+        id: _share(math.fsum(said[word] for word in words), math.fsum(rare[word] for word in words))
+        for id, words in titles.items()
+    }
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, part / whole) if whole else 0.0
+
+
+def alike(word: str, other: str) -> float:
+    """1 for the same word; for a common beginning its share of the longer word, if it is one of the words or most of
+    both; else 0."""
+    if word == other:
+        return 1.0
+    common = next(
+        (at for at, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
+    )
+    share = common / max(len(word), len(other), 1)
+    whole = common == min(len(word), len(other))
+    return share if common >= _SHORTEST_BEGINNING and (whole or share >= _MOSTLY) else 0.0
