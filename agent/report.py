@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -58,9 +58,13 @@ class BlastRadius(Frozen):
 
 
 class RunbookFound(Frozen):
+    """A page that says what to do. `score` is what `parts` add up to; 0 for one that only the service's entry names."""
+
     title: str
     path: str
     summary: str = ""
+    score: float = 0.0
+    parts: Mapping[str, float] = {}
 
 
 class Claim(Frozen):
@@ -211,13 +215,16 @@ def _runbooks(state: State) -> tuple[RunbookFound, ...]:
     pages = [each for each in state.located.documents if each.label in _PAGES] if state.located else []
     least = _WORTH_SHOWING * max((each.score for each in pages), default=0.0)
     best = [each for each in pages if each.score >= least][:MAX_PAGES]
-    own = _most_relevant(state, consulted.runbooks) if consulted else ()
-    found = {each.id: each for each in (*best, *own)}.values()
+    ranked = {each.id: each for each in pages}
+    own = [ranked.get(each.id, each) for each in _most_relevant(state, consulted.runbooks)] if consulted else []
+    found = (*best, *(each for each in own if each not in best))
     return tuple(
         RunbookFound(
             title=each.text("title") or each.name,
             path=each.text("path") or each.text("url") or each.name,
             summary=each.text("steps_summary"),
+            score=each.score,
+            parts=each.parts,
         )
         for each in found
     )
