@@ -332,7 +332,8 @@ def activation(
 
 
 def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iterator[Link]:
-    """Of a page to each folder above it. A folder that holds all that was matched tells nothing."""
+    """Of a page to each folder above it. A folder that holds all that was matched tells nothing; the way to a folder
+    and back down counts by the share of the matched pages outside of it."""
     above = {id: _folders(place_of(page)) for id, page in pages.items()}
     held: dict[str, int] = defaultdict(int)
     for id in start:
@@ -341,7 +342,7 @@ def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iter
     for id, folders in above.items():
         for folder in folders:
             if held[folder]:
-                yield Link(id, folder, 1 - held[folder] / len(start))
+                yield Link(id, folder, (1 - held[folder] / len(start)) ** 0.5)
 
 
 def _folders(path: str) -> list[str]:
