@@ -9,58 +9,68 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import TypeVar
 
-from graphrag.identity import name_words
-from graphrag.query import Query, root
+from graphrag.query import Query, root, telling
 
 K1 = 1.2
 B = 0.75
 """The constants of Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009)."""
 _TOKEN = re.compile(r"[^\W_]{1,80}")
 _MAX_CHARACTERS = 40_000
+_OF_PAIRS = 0.5
 _SHORTEST_BEGINNING = 4
 _MOSTLY = 0.6
 
+_Term = str | tuple[str, str]
+"""A word's root, or two that follow each other."""
+Term = TypeVar("Term", bound=_Term)
+
 
 def relevance(query: Query, texts: Mapping[str, str]) -> dict[str, float]:
-    """The BM25 score of each text, at least 0; how rare a word is, is counted among these texts."""
-    tokens = {id: Counter(_TOKEN.findall(text[:_MAX_CHARACTERS])) for id, text in texts.items()}
-    lengths = {id: each.total() for id, each in tokens.items()}
-    counts = {id: _counted(each, query) for id, each in tokens.items()}
+    """The BM25 score of each text, at least 0; how rare a word is, is counted among these texts. Two words that follow
+    each other in the query and in the text count once more, as a word of their own."""
+    weights: dict[_Term, float] = {**query.weights}
+    roots = [root(word) for word in query.words]
+    for pair in pairwise(roots):
+        weights[pair] = _OF_PAIRS * min(query.weights[each] for each in pair)
+    read = {id: _roots_in(text) for id, text in texts.items()}
+    counts = {id: _counted(each, weights) for id, each in read.items()}
     rare = rarity(counts.values())
-    average = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+    average = sum(map(len, read.values())) / max(1, len(read)) or 1.0
     return {
         id: math.fsum(
-            query.weights[word] * rare[word] * count * (K1 + 1) / (count + K1 * _length_norm(lengths[id] / average))
-            for word, count in each.items()
+            weights[term] * rare[term] * count * (K1 + 1) / (count + K1 * _length_norm(len(read[id]) / average))
+            for term, count in each.items()
         )
         for id, each in counts.items()
     }
 
 
-def _counted(tokens: Mapping[str, int], query: Query) -> dict[str, int]:
-    """How often each of the query's roots comes in a text, by its distinct tokens."""
-    counts: dict[str, int] = {}
-    for token, count in tokens.items():
-        for each in _roots(token):
-            if each in query.weights:
-                counts[each] = counts.get(each, 0) + count
-    return counts
-
-
-@lru_cache(maxsize=50_000)
-def _roots(token: str) -> tuple[str, ...]:
-    """The roots of the words run together in one token (`QueueTooLarge`). Texts repeat few words very often."""
-    return tuple(root(word) for word in name_words(token))
+def _counted(roots: Sequence[str], weights: Mapping[_Term, float]) -> dict[_Term, int]:
+    found: Counter[_Term] = Counter(each for each in roots if each in weights)
+    found.update(pair for pair in pairwise(roots) if pair in weights)
+    return found
 
 
 def _length_norm(relative: float) -> float:
     return 1 - B + B * relative
 
 
-def rarity(texts: Collection[Iterable[str]]) -> dict[str, float]:
+def _roots_in(text: str) -> list[str]:
+    return [each for token in _TOKEN.findall(text[:_MAX_CHARACTERS]) for each in _roots(token)]
+
+
+@lru_cache(maxsize=50_000)
+def _roots(token: str) -> tuple[str, ...]:
+    """The roots of the words run together in one token (`QueueTooLarge`). Texts repeat few words very often."""
+    return tuple(root(word) for word in telling((token,)))
+
+
+def rarity(texts: Collection[Iterable[Term]]) -> dict[Term, float]:
     """The inverse document frequency of each word among these texts, above 0."""
     seen = Counter(word for words in texts for word in set(words))
     return {word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in seen.items()}

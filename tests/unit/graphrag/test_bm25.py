@@ -34,6 +34,16 @@ def test_words_run_together_in_a_text_are_read_apart():
     assert best(asked("queue too large"), a="see the docs", b="QueueTooLarge fires") == "b"
 
 
+def test_words_that_follow_each_other_as_in_the_query_count_more_than_the_same_words_apart():
+    query = asked("thread pool")
+    assert best(query, a="a pool beside every thread here", b="the thread pool beside it here") == "b"
+
+
+def test_a_small_word_between_two_others_does_not_part_them():
+    scores = relevance(asked("queue is too large"), {"a": "the queue was too large", "b": "large is the queue today"})
+    assert scores["a"] > scores["b"]
+
+
 def test_a_word_of_the_alerts_name_counts_more_than_one_of_its_text():
     query = query_of(signals_from_alerts([{"alertname": "DrawerJams"}], [{"summary": "north side"}], []))
     assert best(query, a="the north", b="the drawer", c="else") == "b"
