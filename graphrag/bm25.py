@@ -98,9 +98,9 @@ def alike(word: str, other: str) -> float:
     both; else 0."""
     if word == other:
         return 1.0
-    common = next(
-        (at for at, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
-    )
-    share = common / max(len(word), len(other), 1)
-    whole = common == min(len(word), len(other))
-    return share if common >= _SHORTEST_BEGINNING and (whole or share >= _MOSTLY) else 0.0
+    if word[:_SHORTEST_BEGINNING] != other[:_SHORTEST_BEGINNING]:
+        return 0.0
+    shorter, longer = sorted((len(word), len(other)))
+    common = next((at for at in range(shorter) if word[at] != other[at]), shorter)
+    share = common / longer
+    return share if common >= _SHORTEST_BEGINNING and (common == shorter or share >= _MOSTLY) else 0.0
