@@ -28,7 +28,7 @@ PAGES = (Label.RUNBOOK, Label.DOC, Label.INCIDENT)
 MAX_PASSAGES = 100
 MAX_HITS = 50
 MAX_ANCHORS = 10
-MAX_CANDIDATES = 80
+MAX_CANDIDATES = 60
 _MAX_EDGES = 500
 _SPREADING = 40
 """So many of the matched pages spread their activation: further down there is mostly chance."""

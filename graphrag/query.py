@@ -10,7 +10,7 @@ from graphrag.identity import name_words
 from graphrag.signals import Signals
 
 MAX_NAME_WORDS = 30
-MAX_WORDS = 60
+MAX_WORDS = 40
 """Of more words the later ones count least. The cost of a full-text search grows with each."""
 _MAX_TEXT = 4_000
 
