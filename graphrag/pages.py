@@ -87,9 +87,10 @@ async def find_pages(
     about, more = await store.explore(tenant, _second_hop(spreading, further - matched.nodes.keys()))
     pages = matched.nodes | {id: node for id, node in more.items() if node.label in PAGES}
     near = proximity(anchors, of_anchors, pages)
-    active = activation(
+    woken = activation(
         {id: matched.text[id] for id in spreading}, pages, [*about, *of_anchors], _linked(mentions, matched)
     )
+    active = without_others(woken, anchors, about)
     ranked = fuse([*matched.lists, _best_first(near), _best_first(active)])
     chosen = sorted((id for id in ranked if id in pages), key=lambda id: (-ranked[id], id))[:MAX_CANDIDATES]
     said = titles_said({id: pages[id] for id in chosen}, query)
@@ -329,6 +330,19 @@ def activation(
     links = [Link(edge.source, edge.target, _TO_SERVICE) for edge in about]
     reached = spread(start, [*links, *linked, *_folder_links(start, pages)])
     return scaled({id: reached[id] for id in pages if id in reached})
+
+
+def without_others(active: Mapping[str, float], anchors: Sequence[Anchor], about: Sequence[Edge]) -> dict[str, float]:
+    """The activation without that of pages about other services only, the more the surer one of the anchors is."""
+    doubt = 1 - max((min(1.0, max(0.0, anchor.certainty)) for anchor in anchors), default=0.0)
+    in_question = {anchor.node.id for anchor in anchors}
+    services: dict[str, set[str]] = defaultdict(set)
+    for edge in about:
+        services[_page_end(edge)].add(edge.other_end(_page_end(edge)))
+    return {
+        id: value * doubt if services.get(id) and in_question.isdisjoint(services[id]) else value
+        for id, value in active.items()
+    }
 
 
 def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iterator[Link]:

@@ -196,6 +196,23 @@ async def test_pages_in_the_folder_that_most_matches_lie_in_are_woken(org: Organ
     assert found["docs/ledger/c.md"].score > found["docs/till/c.md"].score
 
 
+async def test_a_page_about_another_service_is_not_woken_while_it_is_sure_which_service_it_is(
+    org: Organisation,
+) -> None:
+    await two_alike(org)
+    await org.write(page("docs/else.md", "Else", "Coffee."))
+    unsure, sure = [
+        {
+            place_of(each.node): each.terms.graph
+            for each in await org.ask("QueueGrows", await org.about("till", certainty))
+        }
+        for certainty in (0.1, 1.0)
+    ]
+    assert unsure["docs/ledger-queue.md"] > 0
+    assert sure["docs/ledger-queue.md"] == 0
+    assert sure["docs/till-queue.md"] > unsure["docs/till-queue.md"]
+
+
 async def test_a_page_that_a_matching_one_links_to_is_woken(org: Organisation) -> None:
     await org.write(
         page("a/alert.md", "FollowerLags", "The follower lags: see the procedure."),
