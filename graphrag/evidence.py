@@ -26,7 +26,7 @@ _MATCHER = 0.95
 _ALSO_A_TEAM = 0.3
 _NICKNAME = 0.7
 _PLAIN_ALIAS = 0.6
-_RULE = 0.85
+_RULE = 0.65
 _MISSING = 0.5
 """What is left of the words' weight when the text says that the service is in a label, and the label is not there."""
 _TOLD = 0.5
@@ -44,7 +44,7 @@ Exact = Mapping[str, Sequence[Node]]
 class Named:
     """A service that something names. What shares a `voice` repeats one thing and counts once, at its most. `claims`:
     it is a label that says whose alert this is, so that two of them that name two services contradict each other.
-    `part` is one of `PARTS`."""
+    `part` is one of `PARTS`; `standing` says of a name in words where it stands: `called`, `first` or `later`."""
 
     node: Node
     weight: float
@@ -52,6 +52,7 @@ class Named:
     voice: str
     claims: bool = False
     part: str = "labels"
+    standing: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def evidence_of(
             found += _in_label(signal, places[signal], exact, uses, key in alert.asked)
         if key == "alertname":
             found += _by_rule(signal, exact, fires_on)
-    return _without_outvoted_claims(_without_words_beside(_without_words_for_a_blank(found, alert.asked)))
+    return _without_outvoted_claims(_without_words_beside(_without_words_for_a_blank(found, alert.asked), alert.asked))
 
 
 def _is_label(signal: Signal) -> bool:
@@ -114,13 +115,19 @@ def _without_words_for_a_blank(found: Sequence[Named], asked: Collection[str]) -
     return [replace(each, weight=each.weight * _MISSING) if each.part in _PROSE else each for each in found]
 
 
-def _without_words_beside(found: Sequence[Named]) -> list[Named]:
-    """Where labels name one service, the words that name others speak of its parts and suppliers."""
-    told = {id for id, value in support(each for each in found if each.part in _STRUCTURE).items() if value >= _TOLD}
+def _without_words_beside(found: Sequence[Named], asked: Collection[str]) -> list[Named]:
+    """Where labels name one service, the words that name others speak of its parts and suppliers. Under a key that
+    nobody knows the label may be such a part itself: then a name that begins the alert's keeps its weight."""
+    structure = support(each for each in found if each.part in _STRUCTURE)
+    told = {id for id, value in structure.items() if value >= _TOLD}
     if len(told) != 1:
         return list(found)
+    sure = bool(asked) or max(structure.values()) >= LIKELY * _MATCHER
+    spared = {"called"} if sure else {"called", "first"}
     return [
-        replace(each, weight=each.weight * _BESIDE) if each.part in _PROSE and each.node.id not in told else each
+        replace(each, weight=each.weight * _BESIDE)
+        if each.part in _PROSE and each.node.id not in told and each.standing not in spared
+        else each
         for each in found
     ]
 
@@ -202,18 +209,19 @@ def _is_cut_out(words: Sequence[str], at: int, reading: Reading, spelt: Collecti
 
 def _worded(signal: Signal, node: Node, reading: Reading, *, first: bool) -> Named:
     origin = origin_of(signal)
-    standing = _WEIGHTS[origin]
-    weight = (standing.first if first else standing.later)[reading.plain]
+    weights = _WEIGHTS[origin]
+    weight = (weights.first if first else weights.later)[reading.plain]
     where = f"{signal.origin}={signal.value}" if origin in PHRASES else "the text"
     does = "calls a service by" if reading.called else "begins with" if first else "holds"
     # An alert's name, text and metrics are of one hand: a nickname that is an ordinary word, in all three, is one word.
     nickname = reading.plain and not reading.called and origin != "question" and name_key(node.name) != reading.key
     return Named(
         node,
-        max(weight, standing.called) if reading.called else weight * _PLAIN_ALIAS if nickname else weight,
+        max(weight, weights.called) if reading.called else weight * _PLAIN_ALIAS if nickname else weight,
         f"{where} {does} {_how(node, reading.key)}",
         _ORDINARY if nickname else origin if origin in PHRASES else "text",
         part="name" if origin in PHRASES else "text",
+        standing="called" if reading.called else "first" if first else "later",
     )
 
 
