@@ -28,7 +28,7 @@ Certainty = Literal["resolved", "ambiguous", "unresolved"]
 
 CANDIDATES = 30
 _UNNAMED = 0.3
-"""The most that likeness alone can score: less than any sure name does."""
+"""The most that likeness alone can score, and never more than a name does."""
 _MAX_RULES = 20
 _MAX_EDGES = 1_000
 _MAX_SUSPECTS = 30
@@ -190,8 +190,8 @@ def _ranked(
     nodes |= {each.node.id: each.node for each in named}
     parts = _parts(nodes, named, alike)
     believed = beliefs(support(named))
-    least = min((believed[id] for id in won), default=1.0)
-    scores = {id: believed.get(id, min(_UNNAMED, least / 2) * parts[id]["fused"]) for id in nodes}
+    most = min([_UNNAMED, *believed.values()])
+    scores = {id: believed.get(id, most * parts[id]["fused"]) for id in nodes}
     for id, each in blamed.items():
         parts[id]["graph"] = each.confidence
         scores[id] += (1 - scores[id]) * each.confidence
@@ -205,7 +205,12 @@ def _ranked(
         )
         for id, node in nodes.items()
     ]
-    return sorted(ranked, key=lambda each: (-each.score, -each.parts["fused"], each.node.name, each.node.id))
+    return sorted(ranked, key=_place)
+
+
+def _place(candidate: Candidate) -> tuple[float, bool, float, str, str]:
+    parts = candidate.parts
+    return -candidate.score, not parts["exact"], -parts["fused"], candidate.node.name, candidate.node.id
 
 
 def _parts(nodes: Iterable[str], named: Sequence[Named], alike: Alike) -> dict[str, dict[str, float]]:
@@ -285,6 +290,8 @@ def _by_likeness(
     likeness = first.parts["semantic"]
     behind = alike[1].parts["semantic"] if len(alike) > 1 else 0.0
     rivalled = any(each is not first for each in by_name)
-    if likeness - behind >= thresholds.margin and first is services[0] and not rivalled:
+    # It reads like what a label says, and the label was found to say too little.
+    echoed = not first.parts.keys().isdisjoint(("labels", "expression"))
+    if likeness - behind >= thresholds.margin and first is services[0] and not rivalled and not echoed:
         return "resolved", f"no sure name, but it reads clearly like {first.node.name} ({likeness:.2f}){hint}"
     return "ambiguous", f"no sure name; it reads like {first.node.name} ({likeness:.2f}), but not clearly{hint}"

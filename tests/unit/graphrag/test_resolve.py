@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graphrag.embed import Embed, Embedding, open_embedding
 from graphrag.evidence import Named
 from graphrag.ingest import ingest
-from graphrag.model import Facts, Hit, Label, Life, Node, NodeFact, node_id
+from graphrag.model import EdgeFact, EdgeType, Facts, Hit, Label, Life, Node, NodeFact, Ref, node_id
 from graphrag.resolve import Alike, Resolution, Said, Thresholds, judge
 from graphrag.retrieve import Location, fuse, locate
 from graphrag.signals import signals_from_alerts, signals_from_question
@@ -166,6 +166,163 @@ async def test_a_question_names_its_service_in_plain_words(graph: Graph, questio
 )
 async def test_a_question_without_one_service_is_not_resolved(graph: Graph, question: str) -> None:
     assert (await graph.question(question)).certainty != "resolved"
+
+
+# Words: where a name stands ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("alertname", "note"),
+    [
+        ("CheckoutApiLedgerDbErrors", ""),
+        ("CheckoutServiceLedgerErrors", "The ledger client of the checkout-api service fails"),
+        ("HighErrorRate", "Errors of the `checkout-api` service, ledger-db may be the cause"),
+        ("checkout_api_errors", "look at ledger-db"),
+    ],
+)
+async def test_a_name_that_comes_first_or_is_called_a_service_stands_before_one_that_is_mentioned(
+    graph: Graph, alertname: str, note: str
+) -> None:
+    found = await graph.alert(alertname=alertname, note=note)
+    assert names(found)[0] == "checkout-api"
+    assert found.certainty == "resolved", found.explanation
+
+
+async def test_a_part_that_another_label_names_does_not_shake_the_service(graph: Graph) -> None:
+    found = await graph.alert(service="checkout-api", component="cart-cache", alertname="CartCacheSlow")
+    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
+
+
+async def test_where_the_text_asks_for_a_label_that_is_not_there_its_words_do_not_decide(graph: Graph) -> None:
+    note = "The ledger-db disk of the {{ $labels.kind }} service is full"
+    assert (await graph.alert(alertname="resource_saturated:ledger_db_disk", note=note)).certainty != "resolved"
+    found = await graph.alert(alertname="resource_saturated:ledger_db_disk", note=note, kind="checkout-api")
+    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
+
+
+async def test_a_label_of_an_unknown_key_that_may_be_a_team_is_not_taken_for_a_service(graph: Graph) -> None:
+    await graph.store.write("t", Facts("more", NOW, (NodeFact(Label.TEAM, "returns-desk"),)))
+    assert (await graph.alert(alertname="Late", category="returns-desk")).certainty != "resolved"
+    assert (await graph.alert(alertname="Late", category="click-and-collect")).certainty == "resolved"
+
+
+async def test_a_word_that_is_but_a_piece_of_a_longer_one_names_nothing(graph: Graph) -> None:
+    assert (await graph.alert(alertname="FraudScoringLag")).certainty == "resolved"
+    await graph.store.write("t", Facts("git", NOW, (NodeFact(Label.SERVICE, "git"),)))
+    assert (
+        await graph.alert(alertname="GitHubVersionsDiffer", note="github is older than it was")
+    ).certainty != "resolved"
+    assert (await graph.alert(alertname="GitPushesFail", note="pushes fail")).certainty == "resolved"
+
+
+# The rule that fires --------------------------------------------------------------------------------------------------
+
+
+async def test_the_rule_that_fires_names_the_service_when_the_alert_does_not(graph: Graph) -> None:
+    fires = [("TooFewParcels", "order-service"), ("TooFull", "orders-db"), ("TooFull", "cart-cache")]
+    rules = tuple(NodeFact(Label.ALERT, name) for name in ("TooFewParcels", "TooFull"))
+    edges = tuple(EdgeFact(EdgeType.FIRES_ON, Ref(Label.ALERT, a), Ref(Label.SERVICE, b)) for a, b in fires)
+    await graph.store.write("t", Facts("rules", NOW, rules, edges))
+    found = await graph.alert(alertname="TooFewParcels")
+    assert (found.certainty, names(found)[0]) == ("resolved", "order-service")
+    assert found.candidates[0].parts["rule"] > 0
+    shared = await graph.alert(alertname="TooFull")
+    assert shared.certainty == "ambiguous"
+    assert set(names(shared)[:2]) == {"orders-db", "cart-cache"}
+    told = await graph.alert(alertname="TooFewParcels", service="cart-service")
+    assert (told.certainty, names(told)[0]) == ("resolved", "cart-service"), "the alert knows better than the rule"
+
+
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+
+async def of_group(graph: Graph, *alerts: tuple[str, str]) -> Location:
+    labels = [{"alertname": name} | ({"service": service} if service else {}) for name, service in alerts]
+    return await locate(graph.store, graph.embed, "t", signals_from_alerts(labels, [], []))
+
+
+async def test_alerts_that_say_nothing_leave_the_word_to_the_one_that_does(graph: Graph) -> None:
+    found = await of_group(graph, ("Watchdog", ""), ("HighErrorRate", "checkout-api"), ("NodeDown", ""))
+    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
+
+
+async def test_of_failing_services_the_one_on_which_the_others_depend_is_named(graph: Graph) -> None:
+    alerts = [("HighErrorRate", name) for name in ("web-bff", "ledger-db", "checkout-api")]
+    found = await of_group(graph, *alerts, ("NoRequestsReceived", "event-bus"))
+    assert (found.certainty, names(found)[0]) == ("resolved", "ledger-db"), found.explanation
+    assert found.candidates[0].parts["graph"] > 0
+
+
+async def test_of_failing_services_that_do_not_depend_on_each_other_none_is_named(graph: Graph) -> None:
+    found = await of_group(graph, ("HighErrorRate", "cart-cache"), ("HighErrorRate", "event-bus"))
+    assert found.certainty == "ambiguous"
+    assert set(names(found)[:2]) == {"cart-cache", "event-bus"}
+
+
+async def test_one_alert_whose_labels_contradict_each_other_makes_its_group_unsure(graph: Graph) -> None:
+    labels = [{"service": "checkout-api"}, {"service": "cart-service", "app": "event-bus"}]
+    found = await locate(graph.store, graph.embed, "t", signals_from_alerts(labels, [], []))
+    assert found.certainty == "ambiguous"
+    assert "contradict" in found.explanation
+
+
+# Bad input: never an exception, never confident nonsense --------------------------------------------------------------
+
+MANY = {f"label_{n}": f"value-{n}" for n in range(500)}
+
+
+@pytest.mark.parametrize(
+    ("labels", "notes"),
+    [
+        ({}, {}),
+        ({"severity": "page"}, {}),
+        ({"alertname": ""}, {"summary": ""}),
+        ({"alertname": "{{ $labels.alertname }}", "service": "{{ $labels.service }}"}, {"summary": "{{ $value }}"}),
+        (
+            {"alertname": "Late", "service": "{{ .Labels.service"},
+            {"summary": "the {{ $labels.service }} service"},
+        ),
+        (MANY, {}),
+        ({"alertname": "磁盘空间不足", "实例": "服务器一"}, {"summary": "节点磁盘已满请立即处理"}),
+        ({"alertname": "Late"}, {"summary": "see https://wiki.example/cart-service/late"}),
+        ({"alertname": "Late", "link": "https://wiki.example/cart-service"}, {}),
+        ({"alertname": "Late"}, {"runbook_url": "https://wiki.example/cart-service"}),
+        ({"alertname": "Late"}, {"runbook": "Restart cart-service, then look at ledger-db."}),
+        ({"alertname": "Late"}, {"description": "Such a thing was once caused by cart-service."}),
+        ({"alertname": "Late", "pod": "\x00\ud800"}, {"summary": "\x00"}),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_an_alert_that_names_no_service_resolves_to_none(
+    graph: Graph, labels: dict[str, str], notes: dict[str, str]
+) -> None:
+    found = await locate(graph.store, graph.embed, "t", signals_from_alerts([labels], [notes], []))
+    assert found.certainty != "resolved", found.explanation
+
+
+@pytest.mark.parametrize(
+    ("labels", "notes"),
+    [
+        ({"service": "checkout-api"}, {}),
+        ({**MANY, "service": "checkout-api"}, {}),
+        ({"service": "checkout-api", "alertname": "{{ $labels.x }}"}, {"summary": "{{ $labels.y }} is late"}),
+        ({"alertname": "磁盘空间不足", "service": "checkout-api"}, {"summary": "节点磁盘已满"}),
+        ({"alertname": "Late", "service": "checkout-api"}, {"runbook": "Restart cart-service."}),
+        ({"alertname": "Late", "service": "checkout-api"}, {"dashboard": "https://x.example/d/cart-service"}),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_what_is_odd_beside_it_does_not_hide_the_service(
+    graph: Graph, labels: dict[str, str], notes: dict[str, str]
+) -> None:
+    found = await locate(graph.store, graph.embed, "t", signals_from_alerts([labels], [notes], []))
+    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api"), found.explanation
+
+
+async def test_a_group_of_many_alerts_is_bounded(graph: Graph) -> None:
+    labels = [{"alertname": f"Late{n}", "pod": f"pod-{n}", "service": "checkout-api"} for n in range(2_000)]
+    found = await locate(graph.store, graph.embed, "t", signals_from_alerts(labels, [], []))
+    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
 
 
 async def test_another_tenants_services_are_not_found(graph: Graph) -> None:
