@@ -95,7 +95,7 @@ def evidence_of(
             found += _in_label(signal, places[signal], exact, uses, key in alert.asked)
         if key == "alertname":
             found += _by_rule(signal, exact, fires_on)
-    return _without_outvoted_claims(_without_words_beside(_without_words_for_a_blank(found, alert.asked), alert.asked))
+    return _without_outvoted_claims(_without_words_beside(_without_words_for_a_blank(found, alert), alert.asked))
 
 
 def _is_label(signal: Signal) -> bool:
@@ -106,11 +106,15 @@ def _spelt(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _without_words_for_a_blank(found: Sequence[Named], asked: Collection[str]) -> list[Named]:
-    """Where the text says that a label holds the service, and no label does, its other words speak of something else:
-    of what is scarce, or of a part."""
-    keys = {plain_key(key) for key in asked}
-    if not keys or any(each.voice in keys and each.part in _STRUCTURE for each in found):
+def is_blank(alert: AlertSignals, found: Iterable[Named]) -> bool:
+    """Whether the alert's text says that a label holds the service, and no label does."""
+    keys = {plain_key(key) for key in alert.asked}
+    return bool(keys) and not any(each.voice in keys and each.part in _STRUCTURE for each in found)
+
+
+def _without_words_for_a_blank(found: Sequence[Named], alert: AlertSignals) -> list[Named]:
+    """The other words of such a text speak of something else: of what is scarce, or of a part."""
+    if not is_blank(alert, found):
         return list(found)
     return [replace(each, weight=each.weight * _MISSING) if each.part in _PROSE else each for each in found]
 

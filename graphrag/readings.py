@@ -69,7 +69,7 @@ def readings_of(signal: Signal) -> list[Place]:
         words = name_words(signal.value)
         return [
             tuple(
-                Reading(name_key("".join(words[at : at + size])), size, size == 1, _followed(words, at + size))
+                Reading(name_key("".join(words[at : at + size])), size, size == 1, _calls(words, at, size))
                 for size in _sizes(words, at)
             )
             for at in range(min(len(words), MAX_KEYS // _MAX_WORDS_A_NAME))
@@ -93,8 +93,9 @@ def _without_suffixes(value: str) -> Iterator[str]:
             yield stripped
 
 
-def _followed(words: Sequence[str], at: int) -> bool:
-    return at < len(words) and words[at] in _NOUN
+def _calls(words: Sequence[str], at: int, size: int) -> bool:
+    end = at + size
+    return (end < len(words) and words[end] in _NOUN) or (at == 0 and size > 1 and words[end - 1] in _NOUN)
 
 
 def _sizes(words: Sequence[str], at: int) -> range:
@@ -123,6 +124,8 @@ def _called(tokens: Sequence[str], gaps: Sequence[str], at: int, size: int) -> b
     """`gaps[n]` stands before the n-th token. A template that was taken out leaves a wider gap than the words of one
     phrase have between them."""
     after = at + size
+    if size > 1 and tokens[after - 1].casefold() in _NOUN:
+        return True
     if after < len(tokens) and tokens[after].casefold() in _NOUN and _CLOSE.fullmatch(gaps[after]):
         return True
     return at > 0 and tokens[at - 1].casefold() in _NOUN and bool(_SET_OFF.match(gaps[at]))

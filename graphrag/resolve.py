@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from graphrag.culprit import Blame, Needs, Symptom, blame, symptom_of
-from graphrag.evidence import PARTS, Exact, Named, beliefs, contradicting, evidence_of, support
+from graphrag.evidence import PARTS, Exact, Named, beliefs, contradicting, evidence_of, is_blank, support
 from graphrag.identity import name_key
 from graphrag.label_uses import known_uses
 from graphrag.model import Direction, EdgeType, Hit, Label, Node
@@ -71,10 +71,12 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Said:
-    """What one alert, or a question, says of services."""
+    """What one alert, or a question, says of services. `blank`: its text says that a label names its service, and the
+    label is not there."""
 
     named: Sequence[Named]
     symptom: Symptom = Symptom.UNKNOWN
+    blank: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ async def _said(store: GraphStore, tenant: str, signals: Signals) -> list[Said]:
         known_uses(store, tenant),
     )
     fires_on = await _fires_on(store, tenant, exact)
-    return [Said(evidence_of(alert, places, exact, uses, fires_on), _symptom(alert)) for alert in alerts]
+    named = [evidence_of(alert, places, exact, uses, fires_on) for alert in alerts]
+    return [Said(found, _symptom(alert), is_blank(alert, found)) for alert, found in zip(alerts, named, strict=True)]
 
 
 async def _fires_on(store: GraphStore, tenant: str, exact: Exact) -> dict[str, list[tuple[Node, float]]]:
@@ -260,7 +263,10 @@ def _certainty(
         return "resolved", f"{first.node.name}: {'; '.join(first.reasons[:3])}"
     if len(by_name) > 1 and by_name[0].parts["exact"] >= thresholds.named:
         return "ambiguous", f"both {by_name[0].node.name} and {by_name[1].node.name} are named"
-    return _by_likeness(candidates, by_name, thresholds)
+    certainty, explanation = _by_likeness(candidates, by_name, thresholds)
+    if certainty == "resolved" and any(each.blank for each in said):
+        return "ambiguous", f"the label that its text asks for is not there; {explanation}"
+    return certainty, explanation
 
 
 def _among(by_name: Sequence[Candidate], won: Collection[str], blamed: Mapping[str, Blame]) -> tuple[Certainty, str]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from graphrag import criticality
+from graphrag import criticality, label_uses
 from graphrag.identity import name_key
 from graphrag.ingest.backstage import Entity, read_entities
 from graphrag.ingest.catalogue import read_catalogue
@@ -84,6 +84,7 @@ async def ingest(
     reports = [await store.write(tenant, each) for each in facts]
     await _embed(store, embedding, tenant, {} if interrupted else before, refit=refit)
     await criticality.refresh(store, tenant)
+    await label_uses.refresh(store, tenant)
     pending = await refresh_proposals(store, tenant, now)
     await store.put_meta(unfinished, b"no")
     return _report(facts, reports, dangling, failures, pending)
