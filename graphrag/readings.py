@@ -124,7 +124,7 @@ def _called(tokens: Sequence[str], gaps: Sequence[str], at: int, size: int) -> b
     """`gaps[n]` stands before the n-th token. A template that was taken out leaves a wider gap than the words of one
     phrase have between them."""
     after = at + size
-    if size > 1 and tokens[after - 1].casefold() in _NOUN:
+    if size > 1 and tokens[after - 1].casefold() in _NOUN and _CLOSE.fullmatch(gaps[after - 1]):
         return True
     if after < len(tokens) and tokens[after].casefold() in _NOUN and _CLOSE.fullmatch(gaps[after]):
         return True
