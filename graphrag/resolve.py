@@ -19,7 +19,7 @@ from graphrag.evidence import PARTS, Exact, Named, beliefs, contradicting, evide
 from graphrag.identity import name_key
 from graphrag.label_uses import known_uses
 from graphrag.model import Direction, EdgeType, Hit, Label, Node
-from graphrag.readings import MAX_KEYS, readings_of
+from graphrag.readings import MAX_KEYS, TEXT, readings_of
 from graphrag.signals import AlertSignals, Signals
 from graphrag.store import GraphStore
 from graphrag.traverse import suppliers
@@ -103,12 +103,15 @@ async def resolve(
 async def _said(store: GraphStore, tenant: str, signals: Signals) -> list[Said]:
     alerts = signals.alerts or (AlertSignals(signals.names),)
     places = {signal: readings_of(signal) for signal in signals.names}
-    keys = dict.fromkeys(name_key(signal.value) for signal in signals.names if signal.origin == "alertname")
-    keys |= dict.fromkeys(reading.key for here in places.values() for place in here for reading in place)
-    exact, uses = await asyncio.gather(
-        store.resolve(tenant, list(keys)[:MAX_KEYS], [Label.SERVICE, Label.TEAM, Label.ALERT]),
+    keys = dict.fromkeys(reading.key for here in places.values() for place in here for reading in place)
+    # Words are many and only services are looked for in them: a rule has the whole name, a team the whole value.
+    whole = dict.fromkeys(name_key(signal.value) for signal in signals.names if signal.origin not in TEXT)
+    services, others, uses = await asyncio.gather(
+        store.resolve(tenant, list(keys)[:MAX_KEYS], [Label.SERVICE]),
+        store.resolve(tenant, [key for key in whole if key], [Label.TEAM, Label.ALERT]),
         known_uses(store, tenant),
     )
+    exact = {key: [*services.get(key, ()), *others.get(key, ())] for key in (*services, *others)}
     fires_on = await _fires_on(store, tenant, exact)
     named = [evidence_of(alert, places, exact, uses, fires_on) for alert in alerts]
     return [Said(found, _symptom(alert), is_blank(alert, found)) for alert, found in zip(alerts, named, strict=True)]
