@@ -7,6 +7,7 @@ that is found by itself; only a label that plainly says whose the alert is may c
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -54,11 +55,11 @@ class Condition:
         """Of the rules that hold for an alert the narrowest count: a label of one alert, a label, an alert's name."""
         return (plain_key(self.label) != ALERTNAME) + bool(self.alertname)
 
-    def holds_for(self, alert: AlertSignals) -> bool:
-        held = set(labels_of(alert))
-        return (plain_key(self.label), self.value) in held and (
-            not self.alertname or (ALERTNAME, self.alertname) in held
-        )
+    @property
+    def labels(self) -> frozenset[tuple[str, str]]:
+        """What an alert must carry, as `labels_of` spells it."""
+        of_name = {(ALERTNAME, self.alertname)} if self.alertname else set[tuple[str, str]]()
+        return frozenset({(plain_key(self.label), self.value), *of_name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +174,20 @@ async def heed(
     rules: Collection[LabelRule],
 ) -> list[list[Named]]:
     """What the alerts name, together with what the rules that hold for them say. Raises `GraphError`."""
-    applying = [narrowest(alert, rules) for alert in alerts]
+    of_label: dict[tuple[str, str], list[LabelRule]] = defaultdict(list)
+    for rule in rules:
+        of_label[plain_key(rule.label), rule.value].append(rule)
+    held = [labels_of(alert) for alert in alerts] if rules else [frozenset[tuple[str, str]]()] * len(alerts)
+    applying = [narrowest(labels, [rule for label in labels for rule in of_label.get(label, ())]) for labels in held]
     meant = await _services(store, tenant, [rule for some in applying for rule in some])
     return [heeded(found, some, meant) for found, some in zip(named, applying, strict=True)]
 
 
-def narrowest(alert: AlertSignals, rules: Collection[LabelRule]) -> list[LabelRule]:
-    """Of the rules that hold for the alert the narrowest."""
-    holding = [rule for rule in rules if rule.condition.holds_for(alert)]
+def narrowest(labels: frozenset[tuple[str, str]], rules: Collection[LabelRule]) -> list[LabelRule]:
+    """Of the rules that hold for an alert of these labels the narrowest, by id."""
+    holding = [rule for rule in rules if rule.condition.labels <= labels]
     most = max((rule.condition.narrowness for rule in holding), default=0)
-    return [rule for rule in holding if rule.condition.narrowness == most]
+    return sorted((rule for rule in holding if rule.condition.narrowness == most), key=lambda rule: rule.id)
 
 
 def heeded(found: list[Named], rules: Sequence[LabelRule], services: Mapping[str, Node]) -> list[Named]:
@@ -193,11 +198,15 @@ def heeded(found: list[Named], rules: Sequence[LabelRule], services: Mapping[str
     if not said:
         return found
     meant = {each.node.id for each in said}
-    return [*said, *(each if each.node.id in meant or _contradicts(each) else _beside(each) for each in found)]
+    return [*said, *(each if each.node.id in meant or _contradicts(each, rules) else _beside(each) for each in found)]
 
 
-def _contradicts(named: Named) -> bool:
-    return named.claims and named.part == "labels"
+def _contradicts(named: Named, rules: Sequence[LabelRule]) -> bool:
+    """A service that is only read out of a part of the rule's own value (a host's, a pod's) is what the rule mends."""
+    if not named.claims or named.part != "labels":
+        return False
+    values = [name_key(rule.value) for rule in rules if plain_key(rule.label) == named.voice]
+    return not values or not {name_key(name) for name in (named.node.name, *named.node.aliases)}.isdisjoint(values)
 
 
 def _beside(named: Named) -> Named:
@@ -221,9 +230,9 @@ async def _services(store: GraphStore, tenant: str, rules: Collection[LabelRule]
     return found | {id: by_key[key][0] for id, key in keys.items() if by_key.get(key)}
 
 
-def labels_of(alert: AlertSignals) -> list[tuple[str, str]]:
+def labels_of(alert: AlertSignals) -> frozenset[tuple[str, str]]:
     """The labels that the alert itself carries, each key without what exporters put before it."""
-    return [(plain_key(signal.origin), signal.value) for signal in alert.names if is_label(signal)]
+    return frozenset((plain_key(signal.origin), signal.value) for signal in alert.names if is_label(signal))
 
 
 def is_label(signal: Signal) -> bool:
