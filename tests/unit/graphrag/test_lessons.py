@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from graphrag.errors import Refused
 from graphrag.identity import name_key
 from graphrag.label_keys import Use
-from graphrag.label_rules import labels_of
-from graphrag.lessons import lesson_of, looks_like_a_name, names_in, shared_labels
+from graphrag.label_rules import Condition, labels_of
+from graphrag.lessons import Lesson, lesson_of, looks_like_a_name, names_in, shared_labels
 from graphrag.model import Label, Life, Node, node_id
 from graphrag.signals import AlertSignals, signals_from_alerts
 
@@ -72,6 +72,11 @@ def test_what_says_how_or_where_or_will_differ_next_time_is_not_learnt_from():
     names = known("ledger-db")
     assert learnt({**noise, "alertname": "Slow"}, names=names) == ("rule", "alertname", "Slow")
     assert learnt({**noise, "queue": "cards", "alertname": "Slow"}, names=names) == ("rule", "queue", "cards")
+
+
+def test_what_an_expression_asks_for_is_not_learnt_from():
+    said = signals_from_alerts([{"alertname": "Slow"}], [{"summary": "cards"}], ['x{queue="cards"} > 1']).alerts
+    assert lesson_of(said, "", {}, {}) == Lesson("rule", Condition("alertname", "Slow"))
 
 
 def test_only_what_all_alerts_share_is_learnt_from():
