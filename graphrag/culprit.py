@@ -6,7 +6,7 @@ all. Alerts that something gets no traffic say less, for it starves where a call
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -38,10 +38,13 @@ class Symptom(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The ids of the services that one needs, at first hand and all the way down."""
+    """The services that one needs, all the way down: id -> hops of the shortest way to it."""
 
-    direct: frozenset[str] = field(default_factory=frozenset[str])
-    all: frozenset[str] = field(default_factory=frozenset[str])
+    hops: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def direct(self) -> frozenset[str]:
+        return frozenset(id for id, hops in self.hops.items() if hops == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,36 @@ def blame(symptoms: Mapping[str, Collection[Symptom]], needs: Mapping[str, Needs
     return blamed if len(culprits) < 2 else {id: replace(each, sure=False) for id, each in blamed.items()}
 
 
+def _falls_with(one: str, other: str, needs: Mapping[str, Needs], alerting: Container[str]) -> bool:
+    """Whether `one` may fail because of `other`. Failure passes through services that fail too, so where each needs
+    the other a way over alerting ones counts before one over others: what everything reports to needs much in its turn,
+    and is well. Then the shorter way counts; on equal ways nobody can tell."""
+    there, back = _reaches(one, other, needs, alerting), _reaches(other, one, needs, alerting)
+    if there or back:
+        return there and not back
+    way, way_back = (needs.get(a, Needs()).hops.get(b) for a, b in ((one, other), (other, one)))
+    return way is not None and (way_back is None or way < way_back)
+
+
+def _reaches(start: str, end: str, needs: Mapping[str, Needs], alerting: Container[str]) -> bool:
+    """Whether `start` needs `end` over nothing but alerting services."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        found = {id for id in needs.get(waiting.pop(), Needs()).direct if id in alerting} - seen
+        if end in found:
+            return True
+        seen |= found
+        waiting += found
+    return False
+
+
 def _blame(
     id: str, symptoms: Mapping[str, Collection[Symptom]], failing: Sequence[str], needs: Mapping[str, Needs]
 ) -> Blame:
     if id not in failing or len(failing) < 2:
         return Blame(0.0, 0.0)
     mine = needs.get(id, Needs())
-    # In a cycle nobody can tell who came first.
-    fallen = [each for each in failing if id in needs.get(each, Needs()).all and each not in mine.all and each != id]
+    fallen = [each for each in failing if each != id and _falls_with(each, id, needs, symptoms)]
     explains = len(fallen) / (len(failing) - 1)
     silent = len(mine.direct - symptoms.keys())
     confidence = explains if Symptom.ITSELF in symptoms[id] else explains / (1 + _HIDDEN * silent)

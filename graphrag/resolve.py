@@ -138,12 +138,7 @@ async def _fires_on(store: GraphStore, tenant: str, exact: Exact) -> dict[str, l
 async def _needs(store: GraphStore, tenant: str, suspects: Iterable[str]) -> dict[str, Needs]:
     ids = list(suspects)[:_MAX_SUSPECTS]
     reached = await asyncio.gather(*(suppliers(store, tenant, id, hops=_HOPS, cap=_CAP) for id in ids))
-    return {
-        id: Needs(
-            frozenset(each.id for each in reach.members if each.hops == 1), frozenset(each.id for each in reach.members)
-        )
-        for id, reach in zip(ids, reached, strict=True)
-    }
+    return {id: Needs({each.id: each.hops for each in reach.members}) for id, reach in zip(ids, reached, strict=True)}
 
 
 def _symptom(alert: AlertSignals) -> Symptom:

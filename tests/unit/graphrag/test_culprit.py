@@ -11,7 +11,7 @@ FAILING, ITSELF, STARVED, UNKNOWN = Symptom.FAILING, Symptom.ITSELF, Symptom.STA
 
 def chain(*ids: str) -> dict[str, Needs]:
     """Each needs the next."""
-    return {id: Needs(frozenset(ids[at + 1 : at + 2]), frozenset(ids[at + 1 :])) for at, id in enumerate(ids)}
+    return {id: Needs({other: hops for hops, other in enumerate(ids[at + 1 :], 1)}) for at, id in enumerate(ids)}
 
 
 def sure_of(symptoms: dict[str, list[Symptom]], needs: dict[str, Needs]) -> list[str]:
@@ -51,13 +51,13 @@ def test_among_services_that_do_not_depend_on_each_other_none_is_at_fault() -> N
 
 
 def test_in_a_cycle_nobody_is_at_fault() -> None:
-    both = {"a": Needs(frozenset("b"), frozenset("ab")), "b": Needs(frozenset("a"), frozenset("ab"))}
+    both = {"a": Needs({"b": 1, "a": 2}), "b": Needs({"a": 1, "b": 2})}
     assert sure_of({"a": [FAILING], "b": [FAILING]}, both) == []
 
 
 def test_many_silent_suppliers_make_it_unsure_unless_the_service_itself_is_in_trouble() -> None:
     many = frozenset(f"s{n}" for n in range(8))
-    needs = {"web": Needs(frozenset({"api"}), many | {"api"}), "api": Needs(many, many)}
+    needs = {"web": Needs(dict.fromkeys(many, 2) | {"api": 1}), "api": Needs(dict.fromkeys(many, 1))}
     assert sure_of({"web": [FAILING], "api": [FAILING]}, needs) == []
     assert blame({"web": [FAILING], "api": [FAILING]}, needs)["api"].silent == 8
     assert sure_of({"web": [FAILING], "api": [ITSELF]}, needs) == ["api"]
@@ -74,10 +74,23 @@ def test_alerts_that_name_no_symptom_put_nobody_at_fault() -> None:
 def test_at_most_one_is_surely_at_fault_and_every_share_is_one(
     symptoms: dict[str, list[Symptom]], edges: set[tuple[str, str]]
 ) -> None:
-    needs = {
-        id: Needs(frozenset(b for a, b in edges if a == id), frozenset(b for a, b in edges if a == id)) for id in "abcd"
-    }
+    needs = {id: Needs({b: 1 for a, b in edges if a == id}) for id in "abcd"}
     blamed = blame(symptoms, needs)
     assert blamed.keys() == symptoms.keys()
     assert sum(each.sure for each in blamed.values()) <= 1
     assert all(0 <= each.confidence <= each.explains <= 1 for each in blamed.values())
+
+
+def test_what_everything_reports_to_makes_no_cycle_of_failures() -> None:
+    """The collector needs the proxy, and every service needs the collector, which is well."""
+    needs = {
+        "proxy": Needs({"web": 1, "collector": 1, "cart": 2}),
+        "web": Needs({"cart": 1, "collector": 1, "proxy": 2}),
+        "cart": Needs({"collector": 1, "proxy": 2, "web": 3}),
+    }
+    assert sure_of({id: [FAILING] for id in needs}, needs) == ["cart"]
+
+
+def test_of_two_ways_over_silent_services_the_shorter_counts() -> None:
+    needs = {"a": Needs({"x": 1, "b": 2}), "b": Needs({"y": 1, "x": 2, "a": 3})}
+    assert sure_of({"a": [FAILING], "b": [FAILING]}, needs) == ["b"]
