@@ -18,9 +18,9 @@ from graphrag.model import Label, Node
 from graphrag.readings import PHRASES, WORDS, Place, Reading, origin_of
 from graphrag.signals import AlertSignals, Signal
 
-PARTS = ("labels", "expression", "rule", "name", "text")
-"""What the evidence for a service is made of: the alert's labels, its expression, the rule that fired, the alert's and
-its metrics' names, and the words of its annotations or of a question."""
+PARTS = ("person", "labels", "expression", "rule", "name", "text")
+"""What the evidence for a service is made of: what a person said of such alerts, the alert's labels, its expression,
+the rule that fired, the alert's and its metrics' names, and the words of its annotations or of a question."""
 _MOST = 0.98
 _MATCHER = 0.95
 _ALSO_A_TEAM = 0.3

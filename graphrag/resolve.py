@@ -17,6 +17,7 @@ from typing import Literal
 from graphrag.culprit import Blame, Needs, Symptom, blame, symptom_of
 from graphrag.evidence import PARTS, Exact, Named, beliefs, contradicting, evidence_of, is_blank, support
 from graphrag.identity import name_key
+from graphrag.label_rules import PERSON, heed, standing_rules
 from graphrag.label_uses import known_uses
 from graphrag.model import Direction, EdgeType, Hit, Label, Node
 from graphrag.readings import MAX_KEYS, TEXT, readings_of
@@ -106,15 +107,17 @@ async def _said(store: GraphStore, tenant: str, signals: Signals) -> list[Said]:
     keys = dict.fromkeys(reading.key for here in places.values() for place in here for reading in place)
     # Words are many and only services are looked for in them: a rule has the whole name, a team the whole value.
     whole = dict.fromkeys(name_key(signal.value) for signal in signals.names if signal.origin not in TEXT)
-    services, others, uses = await asyncio.gather(
+    services, others, uses, rules = await asyncio.gather(
         store.resolve(tenant, list(keys)[:MAX_KEYS], [Label.SERVICE]),
         store.resolve(tenant, [key for key in whole if key], [Label.TEAM, Label.ALERT]),
         known_uses(store, tenant),
+        standing_rules(store, tenant),
     )
     exact = {key: [*services.get(key, ()), *others.get(key, ())] for key in (*services, *others)}
     fires_on = await _fires_on(store, tenant, exact)
-    named = [evidence_of(alert, places, exact, uses, fires_on) for alert in alerts]
-    return [Said(found, _symptom(alert), is_blank(alert, found)) for alert, found in zip(alerts, named, strict=True)]
+    found = [evidence_of(alert, places, exact, uses, fires_on) for alert in alerts]
+    named = await heed(store, tenant, alerts, found, rules)
+    return [Said(each, _symptom(alert), is_blank(alert, each)) for alert, each in zip(alerts, named, strict=True)]
 
 
 async def _fires_on(store: GraphStore, tenant: str, exact: Exact) -> dict[str, list[tuple[Node, float]]]:
@@ -252,7 +255,8 @@ def _certainty(
 ) -> tuple[Certainty, str]:
     for each in said:
         if names := contradicting(each.named):
-            return "ambiguous", f"its labels contradict each other: {', '.join(names)}"
+            what = "what people said of it and its" if any(one.part == PERSON for one in each.named) else "its"
+            return "ambiguous", f"{what} labels contradict each other: {', '.join(names)}"
     by_name = [each for each in candidates if each.parts["exact"]]
     if len(won) > 1:
         return _among(by_name, won, blamed)
