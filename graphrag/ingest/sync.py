@@ -226,14 +226,15 @@ class Sync:
         self._taken |= set(visit.ledger.taken())
         visit.moved = self._moved(visit)
         visit.incidents = visit.ledger.incidents()
+        taken = {key for label, key in self._taken if label in (Label.RUNBOOK, Label.DOC)}
         for path in visit.pages:
             before = known.get(path) or visit.moved.get(path)
             if before and before.label not in (Label.INCIDENT, Label.RELEASE):
                 visit.names[path] = before.name
             else:
-                taken = {key for label, key in self._taken if label in (Label.RUNBOOK, Label.DOC)}
                 visit.names[path] = page_name(path, visit.name, taken)
-                self._taken.add((Label.DOC, name_key(visit.names[path])))
+                taken.add(name_key(visit.names[path]))
+        self._taken |= {(Label.DOC, key) for key in taken}
 
     def _moved(self, visit: _Visit) -> dict[str, PageRead]:
         gone = set(visit.ledger.pages) - set(visit.paths)
