@@ -94,6 +94,8 @@ def _body(draw: random.Random, about: str, services: list[str], paths: list[str]
     written = len(parts[0].split())
     while written < words:
         parts.append(f"## {draw.choice(_SECTIONS)}\n\n{_paragraph(draw, services, paths)}")
+        if draw.random() < 0.1:  # longer than a passage may be
+            parts += (_paragraph(draw, services, paths) for _ in range(4))
         if draw.random() < 0.4:
             parts.append(f"```shell\n{draw.choice(_COMMANDS).format(about)}\n```")
         if draw.random() < 0.4:
