@@ -64,6 +64,18 @@ def sparse(edges: int, prefix: str = "service", seed: int = 1) -> Estate:
     return _drawn(edges // OUT_DEGREE, OUT_DEGREE, prefix, seed)
 
 
+def grouped(services: int, group: int = 25, out_degree: int = 2, outside: float = 0.15, seed: int = 3) -> Estate:
+    """Each service depends on up to `out_degree` others: most of its own group of so many services, and with the
+    chance `outside` on any. `services` are a multiple of `group`."""
+    draw = np.random.default_rng(seed)
+    sources = np.repeat(np.arange(services), out_degree)
+    within = sources - sources % group + (sources + draw.integers(1, group, sources.size)) % group
+    anywhere = (sources + draw.integers(1, services, sources.size)) % services
+    targets = np.where(draw.random(sources.size) < outside, anywhere, within)
+    pairs = np.unique(sources * services + targets)
+    return Estate(services, pairs // services, pairs % services)
+
+
 def mesh(services: int, out_degree: int) -> Estate:
     """Each service depends on exactly `out_degree` others drawn at random."""
     lots = np.random.default_rng(2).random((services, services - 1))

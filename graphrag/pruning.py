@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from graphrag.corrections import CORRECTION
-from graphrag.model import WORLD, Edge, EdgeType, History, Label, Node, Rewrite, interval
+from graphrag.model import WORLD, Direction, Edge, EdgeType, History, Label, Node, Rewrite, interval
 from graphrag.store import GraphStore
 from graphrag.writing import ended
 
@@ -24,7 +24,7 @@ HALF_LIFE = timedelta(days=90)
 quarter, which is how often most plans, rotations and pages come round; each use that adds 0.1 lengthens that by about
 twelve days at first. What a source goes on seeing does not decay."""
 _PRUNABLE = frozenset({Label.ENTITY, Label.CHUNK})
-_BATCH = 100
+_BATCH, _PAGE = 100, 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +72,65 @@ def orphans(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[Node]:
 
 
 async def prune(store: GraphStore, tenant: str, now: datetime) -> PruneReport:
-    """Close what `weak` and `orphans` name, some at a time; what was seen again meanwhile stays. Reads the tenant's
-    whole graph into memory once. Raises `GraphError` when the graph fails."""
-    everything = await store.history(tenant, None)
-    faint = weak(everything.edges, now)
-    gone = {edge.id for edge in faint}
-    left = (edge for edge in everything.edges if edge.life.valid_to is not None or edge.id not in gone)
-    alone = {node.id for node in orphans(everything.nodes, left)}
+    """Close what `weak` and `orphans` name, some at a time; what was seen again meanwhile stays. Holds the ids of the
+    tenant's current nodes in memory, and of the facts themselves only some at a time. Raises `GraphError` when the
+    graph fails."""
+    faint = await _faint(store, tenant, now)
+    alone = await _alone(store, tenant, faint)
     closed_edges = closed_nodes = 0
-    ids = sorted({edge.source for edge in faint} | alone)
+    ids = sorted({source for source, _ in faint} | alone)
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
         edges, nodes = await _close(store, tenant, batch, alone, now)
         closed_edges += edges
         closed_nodes += nodes
     return PruneReport(closed_edges, closed_nodes)
+
+
+async def _faint(store: GraphStore, tenant: str, now: datetime) -> set[tuple[str, str]]:
+    """The ends of the co-occurrences that are weak."""
+    pairs = await store.pairs(tenant, EdgeType.CO_OCCURS)
+    sources = sorted({source for source, _ in pairs})
+    faint: set[tuple[str, str]] = set()
+    for start in range(0, len(sources), _BATCH):
+        batch = sources[start : start + _BATCH]
+        edges = await store.edges(tenant, batch, [EdgeType.CO_OCCURS], Direction.OUT, len(pairs))
+        faint |= {(edge.source, edge.target) for edge in weak(edges, now)}
+    return faint
+
+
+async def _alone(store: GraphStore, tenant: str, faint: Collection[tuple[str, str]]) -> set[str]:
+    """The entities and passages that may be orphans once the faint co-occurrences are gone: `_close` sees what else
+    touches them, such as a memory of an agent, but not what was read in them."""
+    touched: set[str] = set()
+    for type in EdgeType:
+        if type is not EdgeType.IN_COMMUNITY:
+            pairs = await store.pairs(tenant, type)
+            left = pairs if type is not EdgeType.CO_OCCURS else (pair for pair in pairs if pair not in faint)
+            touched.update(id for pair in left for id in pair)
+    alone: dict[str, Label] = {}
+    cursor: str | None = None
+    while True:
+        page = await store.list_nodes(tenant, _PRUNABLE, limit=_PAGE, cursor=cursor)
+        alone |= {node.id: node.label for node in page.nodes if node.id not in touched}
+        cursor = page.cursor
+        if cursor is None:
+            break
+    if Label.CHUNK not in alone.values():
+        return set(alone)
+    # A passage that no edge touches is rare, and only a look at the whole tells whether a fact was read in it.
+    everything = await store.history(tenant, None)
+    read_in = {
+        chunk for fact in (*everything.nodes, *everything.edges) if _counts(fact, faint) for chunk in fact.chunks
+    }
+    return alone.keys() - read_in
+
+
+def _counts(fact: Node | Edge, faint: Collection[tuple[str, str]]) -> bool:
+    """Whether a fact is current and stays so when the faint co-occurrences are closed."""
+    if isinstance(fact, Edge) and fact.type is EdgeType.CO_OCCURS and fact.scope == WORLD:
+        return fact.life.valid_to is None and (fact.source, fact.target) not in faint
+    return fact.life.valid_to is None
 
 
 async def _close(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from graphrag.corrections import assert_edge
 from graphrag.model import (
     ENDS,
+    Direction,
     Edge,
     EdgeFact,
     EdgeType,
@@ -155,6 +156,28 @@ async def test_pruning_closes_what_is_weak_and_then_hangs_on_nothing_and_keeps_i
     assert await names(store, View()) == ["crew", "pager", "queue", "till"]
     assert await names(store, View(as_of=NOON)) == ["crew", "fax", "mail", "pager", "queue", "till"]
     assert await prune(store, TENANT, LATE) == PruneReport(0, 0)
+
+
+async def test_a_passage_without_an_edge_stays_while_a_current_fact_was_read_in_it(store: SqliteStore) -> None:
+    cited, idle, weak = (node_id(TENANT, Label.CHUNK, name) for name in ("cited", "idle", "weak"))
+    passages = (NodeFact(Label.CHUNK, name) for name in ("cited", "idle", "weak"))
+    reader = NodeFact(Label.SERVICE, "till", chunks=(cited,))
+    faint = replace(together("mail", "fax"), chunks=(weak,))
+    await store.write(TENANT, Facts("pages", NOON, (*passages, reader, entity("mail"), entity("fax")), (faint,)))
+    assert await prune(store, TENANT, LATE) == PruneReport(closed_edges=1, closed_nodes=4)
+    assert await names(store, View()) == ["cited", "till"]
+    assert (await store.nodes(TENANT, [idle])) == {}
+
+
+async def test_an_entity_that_only_an_agent_remembers_something_of_is_not_pruned(store: SqliteStore) -> None:
+    await store.write(TENANT, Facts("pages", NOON, (entity("mail"), entity("fax"))))
+    remembered = EdgeFact(EdgeType.RELATION, Ref(Label.ENTITY, "mail"), Ref(Label.ENTITY, "letters"), verb="brings")
+    memory = Facts("agent", NOON, (entity("letters"),), (remembered,), scope="agent one")
+    await store.write(TENANT, memory)
+    mail, view = node_id(TENANT, Label.ENTITY, "mail"), View(scopes=("agent one",))
+    assert len(await store.edges(TENANT, [mail], [EdgeType.RELATION], Direction.OUT, 9, view)) == 1
+    assert await prune(store, TENANT, LATE) == PruneReport(closed_edges=0, closed_nodes=1)
+    assert await names(store, View()) == ["mail"]
 
 
 async def test_what_was_pruned_opens_again_when_it_is_seen_again(store: SqliteStore) -> None:
