@@ -107,6 +107,27 @@ class CandidateService(Frozen):
 
 
 Certainty = Literal["resolved", "ambiguous", "unresolved"]
+Route = Literal["point", "paths", "whole"]
+"""What an investigation is about: one service, how two things hang together, or the whole."""
+
+
+class Part(Frozen):
+    """What one community has to say to a question about the whole. `services` are those of its members that matter,
+    each with its owner; `suppliers` are what they share. `text` says it all without a model."""
+
+    community: Known
+    title: str
+    text: str
+    services: tuple[Known, ...] = ()
+    suppliers: tuple[Known, ...] = ()
+    incidents: tuple[Known, ...] = ()
+
+
+class Way(Frozen):
+    """A path from one named thing to another: everything on it, ends included, and a sentence that walks it."""
+
+    nodes: tuple[Known, ...]
+    text: str
 
 
 # What happened --------------------------------------------------------------------------------------------------------
@@ -118,13 +139,16 @@ class _Event(Frozen):
 
 
 class Located(_Event):
-    """The entry points were asked which service this is about. `error` tells why they could not be."""
+    """The entry points were asked which service this is about. `error` tells why they could not be. A question that is
+    not about one service has another `route` than `point`, the `ends` of its paths, and resolves to none."""
 
     kind: Literal["located"] = "located"
     certainty: Certainty
     candidates: tuple[CandidateService, ...] = ()
     documents: tuple[Known, ...] = ()
     explanation: str = ""
+    route: Route = "point"
+    ends: tuple[Known, ...] = ()
     error: str = ""
 
     @property
@@ -133,8 +157,9 @@ class Located(_Event):
 
 
 class Consulted(_Event):
-    """The graph was read around the service. `incidents` hit it before; `supplier_incidents` are open now on what it
-    depends on. `error` tells why the graph could not be read."""
+    """The graph was read around the service, or for a question about more than one. `incidents` hit it before;
+    `supplier_incidents` are open now on what it depends on. `more_parts` communities fit too and were not read;
+    `more_ways`: there are more paths. `error` tells why the graph could not be read."""
 
     kind: Literal["consulted"] = "consulted"
     service: Known | None = None
@@ -149,6 +174,10 @@ class Consulted(_Event):
     releases: tuple[Known, ...] = ()
     incidents: tuple[Known, ...] = ()
     supplier_incidents: tuple[Known, ...] = ()
+    parts: tuple[Part, ...] = ()
+    more_parts: int = 0
+    ways: tuple[Way, ...] = ()
+    more_ways: bool = False
     error: str = ""
 
 
@@ -198,8 +227,21 @@ class ModelFailed(_Event):
     error: str
 
 
+class PartAnswered(_Event):
+    """The model told what one community has to say, or, says `error`, did not: then the part's own text stands."""
+
+    kind: Literal["part_answered"] = "part_answered"
+    community: str
+    text: str = ""
+    claims: tuple[ModelClaim, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    error: str = ""
+
+
 Event = Annotated[
-    Located | Consulted | Equipped | ToolAnswered | ToolFailed | ModelReplied | ModelFailed, Field(discriminator="kind")
+    Located | Consulted | Equipped | ToolAnswered | ToolFailed | ModelReplied | ModelFailed | PartAnswered,
+    Field(discriminator="kind"),
 ]
 
 
@@ -228,12 +270,19 @@ class AskModel(Frozen):
     kind: Literal["ask_model"] = "ask_model"
 
 
+class AskParts(Frozen):
+    """Ask the model for each of these communities' parts, side by side."""
+
+    kind: Literal["ask_parts"] = "ask_parts"
+    communities: tuple[str, ...]
+
+
 class Finish(Frozen):
     kind: Literal["finish"] = "finish"
     reason: str
 
 
-Step = Locate | Consult | Equip | CallTools | AskModel | Finish
+Step = Locate | Consult | Equip | CallTools | AskModel | AskParts | Finish
 
 
 class State(Frozen):
@@ -290,8 +339,16 @@ class State(Frozen):
         return next((event for event in self.events if isinstance(event, ModelFailed)), None)
 
     @property
+    def route(self) -> Route:
+        return self.located.route if self.located else "point"
+
+    @property
+    def part_answers(self) -> tuple[PartAnswered, ...]:
+        return tuple(event for event in self.events if isinstance(event, PartAnswered))
+
+    @property
     def tokens(self) -> int:
-        return sum(reply.input_tokens + reply.output_tokens for reply in self.replies)
+        return sum(each.input_tokens + each.output_tokens for each in (*self.replies, *self.part_answers))
 
 
 Plan = Callable[[State], tuple[ToolCall, ...]]
@@ -329,8 +386,19 @@ def _with_the_model(state: State, now: datetime) -> Step:
     spent = _spent(state, now)
     if spent:
         return Finish(reason=spent)
+    parts = _untold(state)
+    if parts:
+        return AskParts(communities=parts)
     wanted = _unmade(state, reply.calls) if reply else ()
     return CallTools(calls=wanted) if wanted else AskModel()
+
+
+def _untold(state: State) -> tuple[str, ...]:
+    """The communities that the model has not been asked about, as far as the budget of calls reaches: the most relevant
+    come first."""
+    told = {answer.community for answer in state.part_answers}
+    parts = state.consulted.parts if state.consulted else ()
+    return tuple(part.community.id for part in parts[: state.budget.calls] if part.community.id not in told)
 
 
 def _unmade(state: State, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
