@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 
 from agent.state import CandidateService, Consulted, Incident, Known, Located
 from graphrag.model import Direction, Edge, EdgeType, Label, Node
+from graphrag.pages import Anchor, FoundPage, find_pages
+from graphrag.query import query_of
+from graphrag.rank import Weights
 from graphrag.retrieve import Candidate, Embed, Signal, Signals, locate, signals_from_alerts, signals_from_question
 from graphrag.store import GraphStore
 from graphrag.traverse import Member, blast_radius, suppliers
@@ -17,6 +20,7 @@ BLAST_HOPS = 5
 CAP = 200
 MAX_EDGES = 1_000
 MAX_TEAMS = 200
+MAX_PAGES = 30
 
 Elapsed = Callable[[], float]
 
@@ -29,15 +33,20 @@ _AROUND = (
 _WHO_AND_HOW = (EdgeType.OWNED_BY, EdgeType.HAS_RUNBOOK)
 
 
-async def locate_incident(store: GraphStore, embed: Embed, incident: Incident, elapsed: Elapsed) -> Located:
-    """Ask every entry point which service the incident is about. Raises `GraphError`."""
-    location = await locate(store, embed, incident.tenant, signals_of(incident))
+async def locate_incident(
+    store: GraphStore, embed: Embed, incident: Incident, elapsed: Elapsed, weights: Weights | None = None
+) -> Located:
+    """Ask every entry point which service the incident is about, and find the pages that help. Raises `GraphError`."""
+    signals = signals_of(incident)
+    location = await locate(store, embed, incident.tenant, signals)
+    anchors = [Anchor(each.node, each.score) for each in location.candidates]
+    pages = await find_pages(store, embed, incident.tenant, query_of(signals), anchors, weights, now=datetime.now(UTC))
     return Located(
         at=datetime.now(UTC),
         seconds=elapsed(),
         certainty=location.certainty,
         candidates=tuple(_candidate(each) for each in location.candidates[:10]),
-        documents=tuple(_known(each.node) for each in location.documents[:30]),
+        documents=tuple(_page(each) for each in pages[:MAX_PAGES]),
         explanation=location.explanation,
     )
 
@@ -128,6 +137,11 @@ def _candidate(candidate: Candidate) -> CandidateService:
         reasons=candidate.reasons,
         parts=candidate.parts,
     )
+
+
+def _page(found: FoundPage) -> Known:
+    parts = {name: round(part, 4) for name, part in found.parts.items()}
+    return _known(found.node).model_copy(update={"score": round(found.score, 4), "parts": parts})
 
 
 def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -> Known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -19,6 +19,9 @@ ClaimKind = Literal["measured", "suspect", "known", "history", "said", "model"]
 
 NO_CHANNEL = "no channel known"
 NO_MODEL = "No model is configured; this report was made by the plan alone."
+MAX_PAGES = 5
+_PAGES = ("Runbook", "Doc")
+_WORTH_SHOWING = 0.5
 _MAX_EXPRESSION = 160
 _NEAR = timedelta(hours=1)
 
@@ -55,9 +58,13 @@ class BlastRadius(Frozen):
 
 
 class RunbookFound(Frozen):
+    """A page that says what to do. `score` is what `parts` add up to; 0 for one that only the service's entry names."""
+
     title: str
     path: str
     summary: str = ""
+    score: float = 0.0
+    parts: Mapping[str, float] = {}
 
 
 class Claim(Frozen):
@@ -202,16 +209,22 @@ def _blast_radius(state: State) -> BlastRadius:
 
 
 def _runbooks(state: State) -> tuple[RunbookFound, ...]:
-    """The service's own runbooks, those that speak of this alert first; with none, what the search found."""
+    """The pages that speak most of this incident, whosever they are and runbooks or not, then the other runbooks of
+    the service."""
     consulted = state.consulted
-    found = _most_relevant(state, consulted.runbooks) if consulted else ()
-    if not found and state.located:
-        found = tuple(each for each in state.located.documents if each.label == "Runbook")[:3]
+    pages = [each for each in state.located.documents if each.label in _PAGES] if state.located else []
+    least = _WORTH_SHOWING * max((each.score for each in pages), default=0.0)
+    best = [each for each in pages if each.score >= least][:MAX_PAGES]
+    ranked = {each.id: each for each in pages}
+    own = [ranked.get(each.id, each) for each in _most_relevant(state, consulted.runbooks)] if consulted else []
+    found = (*best, *(each for each in own if each not in best))
     return tuple(
         RunbookFound(
             title=each.text("title") or each.name,
             path=each.text("path") or each.text("url") or each.name,
             summary=each.text("steps_summary"),
+            score=each.score,
+            parts=each.parts,
         )
         for each in found
     )

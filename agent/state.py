@@ -69,7 +69,7 @@ class Budget(Frozen):
 
 class Known(Frozen):
     """An entity of the graph and how surely it is known. `path` names the way to it from the service, ends included;
-    `owner` and `runbooks` are read for suppliers."""
+    `owner` and `runbooks` are read for suppliers. What a search found has a `score`, which `parts` add up to."""
 
     id: str
     label: str
@@ -83,6 +83,8 @@ class Known(Frozen):
     last_seen: datetime | None = None
     confirmations: int = 1
     sources: tuple[str, ...] = ()
+    score: float = 0.0
+    parts: Mapping[str, float] = {}
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from connectors.errors import ConnectorError
 from connectors.observations import Observation
 from connectors.tool import ToolCall, ToolOutcome, ToolSpec
 from graphrag.errors import GraphError, GraphUnavailable
+from graphrag.rank import Weights
 from graphrag.retrieve import Embed
 from graphrag.store import GraphStore
 
@@ -92,7 +93,8 @@ class NoServers:
 
 @dataclass(frozen=True)
 class World:
-    """Everything outside that an investigation may touch, and for how long, in seconds, it waits for each."""
+    """Everything outside that an investigation may touch, for how long, in seconds, it waits for each, and how pages
+    are ranked."""
 
     graph: GraphStore
     embed: Embed
@@ -101,6 +103,7 @@ class World:
     tool_seconds: float = TOOL_SECONDS
     model_seconds: float = MODEL_SECONDS
     graph_seconds: float = GRAPH_SECONDS
+    weights: Weights | None = None
 
 
 async def perform(world: World, state: State, step: Step) -> Sequence[Event]:
@@ -125,7 +128,7 @@ async def _locate(world: World, state: State) -> Located:
     seconds = _stopwatch()
     while True:
         try:
-            return await consult.locate_incident(world.graph, world.embed, state.incident, seconds)
+            return await consult.locate_incident(world.graph, world.embed, state.incident, seconds, world.weights)
         except GraphUnavailable as error:
             if seconds() >= world.graph_seconds:
                 return Located(at=_now(), seconds=seconds(), certainty="unresolved", error=str(error))

@@ -56,6 +56,7 @@ def run(
 
 async def _run(settings: Settings, folders: Sequence[Path] | None, tenant: str, refit: bool) -> IngestReport:
     from app.graph_open import open_graph
+    from app.reading import open_reading
     from graphrag.ingest import ingest, known_places
 
     async with open_graph(settings, refit=refit) as (graph, embedding):
@@ -67,10 +68,11 @@ async def _run(settings: Settings, folders: Sequence[Path] | None, tenant: str, 
             live = _live(settings, graph, tenant)
         else:
             live = _nothing_live()
-        async with live as asked:
+        async with live as asked, open_reading(settings) as reading:
+            now = datetime.now(UTC)
             with _bar() as tell:
                 return await ingest(
-                    graph, embedding, tenant, folders, refit=refit, now=datetime.now(UTC), live=asked, tell=tell
+                    graph, embedding, tenant, folders, refit=refit, now=now, live=asked, reading=reading, tell=tell
                 )
 
 

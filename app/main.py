@@ -118,7 +118,15 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
     tracer = Tracer(settings)
     stack.callback(tracer.close)
     incidents = Incidents(
-        world=World(graph, embedding.embed_queries, fleet, model, settings.tool_seconds, settings.model_seconds),
+        world=World(
+            graph,
+            embedding.embed_queries,
+            fleet,
+            model,
+            settings.tool_seconds,
+            settings.model_seconds,
+            weights=settings.rank_weights,
+        ),
         journal=Journal(engine),
         delivery=Delivery(engine, *_sinks(settings), settings.slack_default_channel, metrics),
         metrics=metrics,

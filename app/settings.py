@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from connectors.mcp_servers import McpServer, parse_mcp_servers
+from graphrag.rank import Weights
 
 PREFIX = "INCIDENT_GRAPH_"
 
@@ -68,6 +69,9 @@ class Settings(BaseSettings):
     )
     model_api_key: SecretStr = Field(SecretStr(""), description="Key for MODEL_BASE_URL.")
     model_name: str = Field("", description="The model's name at MODEL_BASE_URL.")
+    ingest_with_model: bool = Field(
+        True, description="Whether the model, if one is set, also reads pages and writes summaries during an ingest."
+    )
     embedding: str = Field(
         "hashed",
         description="`hashed` (no download, no network), `openai:MODEL` at EMBEDDING_BASE_URL, or "
@@ -76,6 +80,12 @@ class Settings(BaseSettings):
     embedding_base_url: str = Field("", description="OpenAI-compatible endpoint for `openai:MODEL`.")
     embedding_api_key: SecretStr = Field(SecretStr(""), description="Key for EMBEDDING_BASE_URL.")
     embedding_dimensions: int = Field(384, ge=16, le=4096, description="Length of an embedding vector.")
+    rank_semantic: float = Field(0.1, ge=0, le=1, description="Weight of likeness of meaning when pages are ranked.")
+    rank_text: float = Field(0.5, ge=0, le=1, description="Weight of shared words when pages are ranked.")
+    rank_graph: float = Field(0.25, ge=0, le=1, description="Weight of nearness in the graph when pages are ranked.")
+    rank_recent: float = Field(0.02, ge=0, le=1, description="Weight of how lately a page was seen.")
+    rank_usage: float = Field(0.15, ge=0, le=1, description="Weight of how often such a page helped.")
+    rank_confirm: float = Field(0.02, ge=0, le=1, description="Weight of how many runs of discovery saw a page.")
     tool_seconds: float = Field(15.0, gt=0, le=120, description="Deadline of one call to an MCP server, in seconds.")
     model_seconds: float = Field(40.0, gt=0, le=300, description="Deadline of one model turn, in seconds.")
     investigation_seconds: float = Field(90.0, gt=0, le=900, description="Wall time of one investigation, in seconds.")
@@ -158,6 +168,17 @@ class Settings(BaseSettings):
     @property
     def servers(self) -> tuple[McpServer, ...]:
         return parse_mcp_servers(self.mcp_servers) if self.mcp_servers.strip() else ()
+
+    @property
+    def rank_weights(self) -> Weights:
+        return Weights(
+            semantic=self.rank_semantic,
+            text=self.rank_text,
+            graph=self.rank_graph,
+            recent=self.rank_recent,
+            usage=self.rank_usage,
+            confirm=self.rank_confirm,
+        )
 
     @property
     def app_database(self) -> str:

@@ -18,6 +18,7 @@ from agent.tools import Fleet
 from app.auth import Caller
 from app.errors import AppError
 from app.live_sources import LiveSources, owned_in
+from app.reading import open_reading
 from app.settings import Settings
 from graphrag.embed import Embedding
 from graphrag.errors import GraphError
@@ -35,7 +36,7 @@ class Syncing:
         self._graph = graph
         self._embedding = embedding
         self._fleet = fleet
-        self._tool_seconds = settings.tool_seconds
+        self._settings = settings
         self._tenants = sorted({token.tenant for token in settings.tokens} or {"default"})
         self._nightly: Any = None
         self._once: Any = None
@@ -79,8 +80,12 @@ class Syncing:
         """What fails is told in the log and kept with the run; the next night tries again."""
         try:
             folders = await known_places(self._graph, tenant)
-            live = LiveSources(self._fleet, self._tool_seconds, owned_in(self._graph, tenant))
-            report = await ingest(self._graph, self._embedding, tenant, folders, now=datetime.now(UTC), live=live)
+            live = LiveSources(self._fleet, self._settings.tool_seconds, owned_in(self._graph, tenant))
+            now = datetime.now(UTC)
+            async with open_reading(self._settings) as reading:
+                report = await ingest(
+                    self._graph, self._embedding, tenant, folders, now=now, live=live, reading=reading
+                )
         except AlreadyRunning:
             log.info("sync_left_to_another", tenant=tenant)
         except GraphError as error:

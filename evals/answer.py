@@ -21,6 +21,7 @@ from evals.metrics import Answer, Offered
 from graphrag.errors import GraphError
 from graphrag.ingest import IngestReport, ingest
 from graphrag.model import Direction, EdgeType
+from graphrag.rank import Weights
 from graphrag.retrieve import Embed
 from graphrag.store import GraphStore
 
@@ -32,9 +33,10 @@ _NEO4J = "neo4j-lts"
 class Subject:
     """An organisation as the product knows it. `ingested` tells what the ingest saw and skipped."""
 
-    def __init__(self, store: GraphStore, embed: Embed, ingested: IngestReport) -> None:
+    def __init__(self, store: GraphStore, embed: Embed, ingested: IngestReport, weights: Weights | None = None) -> None:
         self._store = store
         self._embed = embed
+        self._weights = weights
         self.ingested = ingested
 
     async def answer(self, case: Case) -> Answer:
@@ -44,7 +46,7 @@ class Subject:
             incident = _incident(case)
             if isinstance(incident, str):
                 return Answer(resolved=False, explanation=incident)
-            located = await locate_incident(self._store, self._embed, incident, lambda: 0.0)
+            located = await locate_incident(self._store, self._embed, incident, lambda: 0.0, self._weights)
             service = located.service
             consulted = await consult_graph(self._store, TENANT, service.id if service else None, lambda: 0.0)
             seconds = time.perf_counter() - began
@@ -72,7 +74,7 @@ async def subject(organisation: Path, store: str) -> AsyncIterator[Subject]:
                 report = await ingest(graph, embedding, TENANT, [organisation], now=datetime.now(UTC))
                 if not report.seen:
                     raise NoData(f"{organisation} holds nothing that can be ingested.")
-                yield Subject(graph, embedding.embed_queries, report)
+                yield Subject(graph, embedding.embed_queries, report, settings.rank_weights)
         except SettingsError as error:
             raise NoData(f"These settings cannot work: {error}") from error
         except GraphError as error:

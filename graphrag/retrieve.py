@@ -38,6 +38,8 @@ SEARCH_LIMIT = 30
 RRF_K = 60
 """The constant of reciprocal rank fusion; 60 is what Cormack, Clarke and Büttcher (SIGIR 2009) found good."""
 MAX_KEYS = 2_000
+_SEARCHED = tuple(label for label in Label if label is not Label.CHUNK)
+"""Passages are many, and what they say of a service is said by their pages."""
 _UNNAMED = 0.3
 """The most that likeness alone can score: less than any name does, so that what is named stands first."""
 
@@ -149,7 +151,7 @@ async def locate(
     exact, by_vector, by_text = await asyncio.gather(
         store.resolve(tenant, list(keys)[:MAX_KEYS], [Label.SERVICE]),
         _by_vector(store, embed, tenant, signals.text),
-        store.search_text(tenant, signals.text, SEARCH_LIMIT) if signals.text.strip() else _nothing(),
+        store.search_text(tenant, signals.text, SEARCH_LIMIT, _SEARCHED) if signals.text.strip() else _nothing(),
     )
     named = [each for signal, places in readings.items() for each in names_in(signal, places, exact)]
     return judge(named, by_vector, by_text, thresholds or Thresholds())
@@ -163,7 +165,7 @@ async def _by_vector(store: GraphStore, embed: Embed, tenant: str, text: str) ->
         vector = (await embed([text]))[0]
     except EmbeddingUnavailable:
         return []
-    return await store.search_vectors(tenant, vector, SEARCH_LIMIT) if any(vector) else []
+    return await store.search_vectors(tenant, vector, SEARCH_LIMIT, _SEARCHED) if any(vector) else []
 
 
 async def _nothing() -> list[Hit]:

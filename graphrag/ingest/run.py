@@ -11,6 +11,7 @@ from typing import Protocol
 from graphrag import communities, criticality
 from graphrag.errors import GraphError
 from graphrag.ingest.exclusive import exclusive
+from graphrag.ingest.reading import Reading
 from graphrag.ingest.record import keep_begun, keep_ended, keep_failed
 from graphrag.ingest.report import IngestReport, Progress, Tell, tell_nobody
 from graphrag.ingest.sync import Live, Sync
@@ -44,19 +45,20 @@ async def ingest(
     refit: bool = False,
     now: datetime,
     live: Live | None = None,
+    reading: Reading | None = None,
     tell: Tell = tell_nobody,
 ) -> IngestReport:
     """Bring a tenant's graph up to date with these folders, at the price of what has changed in them.
 
     Each folder is a source of its own: what it said before and does not say now is closed. `refit` fits the
-    embedding's weights anew and makes every vector again. `live` is asked after the folders. A run that is killed is
-    gone on with by the next one; `record.last_run` tells how the last one went. Raises `AlreadyRunning` beside another
-    run, and `GraphError` when the graph fails.
+    embedding's weights anew and makes every vector again. `live` is asked after the folders; `reading` says how pages
+    are read. A run that is killed is gone on with by the next one; `record.last_run` tells how the last one went.
+    Raises `AlreadyRunning` beside another run, and `GraphError` when the graph fails.
     """
     async with exclusive(store, tenant):
         await keep_begun(store, tenant, now)
         try:
-            report = await _run(store, embedding, tenant, folders, refit=refit, now=now, live=live, tell=tell)
+            report = await _run(store, embedding, tenant, folders, refit, now, live, reading or Reading(), tell)
         except BaseException as error:
             said = str(error) if isinstance(error, GraphError) else f"a bug or a stop ended it ({type(error).__name__})"
             with suppress(GraphError):
@@ -71,17 +73,17 @@ async def _run(
     embedding: Embedder,
     tenant: str,
     folders: Sequence[Path],
-    *,
     refit: bool,
     now: datetime,
     live: Live | None,
+    reading: Reading,
     tell: Tell,
 ) -> IngestReport:
     # A run that ends before its vectors leaves nodes without any; the next one then makes all of them.
     unfinished = f"ingest-unfinished:{tenant}"
     resumed = await store.get_meta(unfinished) == b"yes"
     await store.put_meta(unfinished, b"yes")
-    sync = Sync(store, tenant, now, tell, resumed=resumed)
+    sync = Sync(store, tenant, now, reading, tell, resumed=resumed)
     await sync.run(folders, live)
     tally = sync.tally
     if tally.changed or resumed or refit:

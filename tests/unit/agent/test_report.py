@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,7 @@ from agent.report import (
     build,
     number,
 )
-from agent.state import ModelClaim
+from agent.state import Known, ModelClaim
 from connectors.observations import DependencySeen, MessageSeen, MetricSeen, OwnersSeen, PageSeen, ReleaseSeen
 from tests.unit.agent.scene import (
     CHECKOUT,
@@ -229,20 +230,44 @@ def test_the_blast_radius_is_the_dependents_and_says_when_it_was_cut():
 # Runbooks -------------------------------------------------------------------------------------------------------------
 
 
+def page(name: str, score: float, label: str = "Runbook") -> Known:
+    return known(name, label, score=score, parts={"text": score})
+
+
+def paths(documents: Sequence[Known], runbooks: Sequence[Known] = ()) -> list[str]:
+    report = of(state(located(documents=documents), consulted(runbooks=runbooks)))
+    return [each.path for each in report.runbooks]
+
+
 def test_the_runbook_the_search_found_comes_before_the_services_other_ones():
     other = known("restart", "Runbook", properties={"url": "https://wiki/restart", "steps_summary": "Drain, restart."})
-    found = located(documents=(known("page", "Doc"), other))
+    found = located(documents=(other.model_copy(update={"score": 0.5, "parts": {"text": 0.5}}),))
     report = of(state(found, consulted(runbooks=(RUNBOOK, other))))
     assert report.runbooks == (
-        RunbookFound(title="restart", path="https://wiki/restart", summary="Drain, restart."),
+        RunbookFound(
+            title="restart", path="https://wiki/restart", summary="Drain, restart.", score=0.5, parts={"text": 0.5}
+        ),
         RunbookFound(title="Checkout errors", path="runbooks/errors.md"),
     )
 
 
-def test_with_no_runbook_of_its_own_the_search_helps_out():
-    runbooks = tuple(known(f"r{index}", "Runbook") for index in range(5))
-    found = located(documents=(known("page", "Doc"), *runbooks))
-    assert [each.path for each in of(state(found, consulted(runbooks=()))).runbooks] == ["r0", "r1", "r2"]
+def test_a_document_that_speaks_most_of_the_alert_is_offered_before_a_runbook():
+    assert paths([page("design", 0.9, "Doc"), page("errors", 0.8)]) == ["design", "errors"]
+
+
+def test_a_past_incident_is_no_runbook():
+    assert paths([page("outage", 0.9, "Incident"), page("errors", 0.8)]) == ["errors"]
+
+
+def test_pages_that_fall_far_behind_the_best_one_are_not_offered_unless_they_are_the_services_own():
+    far = page("far", 0.3)
+    assert paths([page("near", 0.9), far]) == ["near"]
+    assert paths([page("near", 0.9), far], [far]) == ["near", "far"]
+
+
+def test_at_most_five_found_pages_are_offered_and_every_runbook_of_the_service():
+    found = [page(f"found-{index}", 0.9 - index / 100) for index in range(7)]
+    assert paths(found, [RUNBOOK]) == [*(f"found-{index}" for index in range(5)), "runbooks/errors.md"]
 
 
 # The verdict ----------------------------------------------------------------------------------------------------------

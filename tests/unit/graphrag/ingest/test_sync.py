@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from graphrag.identity import name_key
 from graphrag.ingest import AlreadyRunning, IngestReport, Progress, ingest, known_places, last_run
 from graphrag.ingest.exclusive import exclusive
+from graphrag.ingest.reading import Reading
 from graphrag.ingest.sync import PAGES_AT_ONCE
 from graphrag.model import Direction, Edge, EdgeFact, EdgeType, Facts, Label, Node, NodeFact, Ref
 from graphrag.open_store import open_store
@@ -401,6 +403,7 @@ async def test_progress_is_told_stage_by_stage(organisation: Organisation) -> No
 KILLED = """
 import asyncio, os, signal, sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from graphrag.embed import open_embedding
 from graphrag.ingest import ingest
@@ -447,3 +450,60 @@ async def test_a_run_killed_half_way_is_gone_on_with_by_the_next(tmp_path: Path)
 class Wide(Lengths):
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [[1.0] * 384 for _ in texts]
+
+
+# With a model ---------------------------------------------------------------------------------------------------------
+
+
+def answering(summary: str) -> Reading:
+    async def complete(prompt: str) -> str:
+        if "triplets" in prompt.lower():
+            return json.dumps(
+                {
+                    "triplets": [
+                        {
+                            "subject": {"type": "Service", "name": "books"},
+                            "relation": {"type": "DEPENDS_ON"},
+                            "object": {"type": "Service", "name": "till"},
+                        }
+                    ]
+                }
+            )
+        return summary
+
+    return Reading(complete=complete, model="a-model")
+
+
+async def test_a_model_reads_changed_pages_and_words_the_summaries(organisation: Organisation) -> None:
+    organisation.put("a.md", "# Notes\n\nThe books service would be lost without the till service.\n")
+    reading = answering("It was worded by a model.")
+    run = partial(ingest, organisation.store, organisation.embedding, "t", [organisation.folder], reading=reading)
+    report = await run(now=NOW)
+    assert report.failures == ()
+    ((source, target, edge),) = await organisation.edges(EdgeType.DEPENDS_ON)
+    assert (source, target, edge.summary) == ("books", "till", "It was worded by a model.")
+    assert len(edge.chunks) == 1
+    assert (await run(now=NOW + timedelta(hours=1))).read == 0
+
+
+async def test_a_model_that_fails_costs_its_part_and_is_told(organisation: Organisation) -> None:
+    async def complete(prompt: str) -> str:
+        raise ConnectionError("nobody there")
+
+    organisation.put("a.md", "# Notes\n\nText.\n")
+    reading = Reading(complete=complete, model="a-model")
+    report = await ingest(
+        organisation.store, organisation.embedding, "t", [organisation.folder], now=NOW, reading=reading
+    )
+    assert await organisation.node(Label.DOC, "a.md") is not None
+    assert {path for path, _ in report.failures} == {"a.md"}
+    assert any("nobody there" in reason for _, reason in report.failures)
+
+
+async def test_secrets_are_out_of_a_page_before_anything_is_kept(organisation: Organisation) -> None:
+    organisation.put("a.md", "# Notes\n\nThe word is sesame.\n")
+    reading = Reading(redact=lambda text: text.replace("sesame", "[redacted]"))
+    await ingest(organisation.store, organisation.embedding, "t", [organisation.folder], now=NOW, reading=reading)
+    kept = json.dumps([(node.summary, dict(node.properties)) for node in await organisation.store.all_nodes("t")])
+    assert "sesame" not in kept
+    assert "[redacted]" in kept

@@ -1,0 +1,106 @@
+"""How well a handful of texts answer a query, word by word: BM25 over the texts that the searches brought up. Pure.
+
+The stores' own full text finds candidates among millions. Here these are compared again by what a store cannot weigh:
+the alert's name counts more than its labels, inflected words meet, and a page's passages count together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TypeVar
+
+from graphrag.query import Query, root, telling
+
+K1 = 1.2
+B = 0.75
+"""The constants of Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009)."""
+_TOKEN = re.compile(r"[^\W_]{1,80}")
+_MAX_CHARACTERS = 40_000
+_OF_PAIRS = 0.5
+_SHORTEST_BEGINNING = 4
+_MOSTLY = 0.6
+
+_Term = str | tuple[str, str]
+"""A word's root, or two that follow each other."""
+Term = TypeVar("Term", bound=_Term)
+
+
+def relevance(query: Query, texts: Mapping[str, str]) -> dict[str, float]:
+    """The BM25 score of each text, at least 0; how rare a word is, is counted among these texts. Two words that follow
+    each other in the query and in the text count once more, as a word of their own."""
+    weights: dict[_Term, float] = {**query.weights}
+    roots = [root(word) for word in query.words]
+    for pair in pairwise(roots):
+        weights[pair] = _OF_PAIRS * min(query.weights[each] for each in pair)
+    read = {id: _roots_in(text) for id, text in texts.items()}
+    counts = {id: _counted(each, weights) for id, each in read.items()}
+    rare = rarity(counts.values())
+    average = sum(map(len, read.values())) / max(1, len(read)) or 1.0
+    return {
+        id: math.fsum(
+            weights[term] * rare[term] * count * (K1 + 1) / (count + K1 * _length_norm(len(read[id]) / average))
+            for term, count in each.items()
+        )
+        for id, each in counts.items()
+    }
+
+
+def _counted(roots: Sequence[str], weights: Mapping[_Term, float]) -> dict[_Term, int]:
+    found: Counter[_Term] = Counter(each for each in roots if each in weights)
+    found.update(pair for pair in pairwise(roots) if pair in weights)
+    return found
+
+
+def _length_norm(relative: float) -> float:
+    return 1 - B + B * relative
+
+
+def _roots_in(text: str) -> list[str]:
+    return [each for token in _TOKEN.findall(text[:_MAX_CHARACTERS]) for each in _roots(token)]
+
+
+@lru_cache(maxsize=50_000)
+def _roots(token: str) -> tuple[str, ...]:
+    """The roots of the words run together in one token (`QueueTooLarge`). Texts repeat few words very often."""
+    return tuple(root(word) for word in telling((token,)))
+
+
+def rarity(texts: Collection[Iterable[Term]]) -> dict[Term, float]:
+    """The inverse document frequency of each word among these texts, above 0."""
+    seen = Counter(word for words in texts for word in set(words))
+    return {word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in seen.items()}
+
+
+def said_of(titles: Mapping[str, Collection[str]], query: Query) -> dict[str, float]:
+    """How much of each title the name in the query says, in [0, 1], words that are rare among these titles counting
+    more. A word meets one that goes on differently (`kube` and `kubernetes`)."""
+    rare = rarity(titles.values())
+    said = {
+        word: weight * max((alike(word, other) for other in query.name), default=0.0) for word, weight in rare.items()
+    }
+    return {
+        id: _share(math.fsum(said[word] for word in words), math.fsum(rare[word] for word in words))
+        for id, words in titles.items()
+    }
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, part / whole) if whole else 0.0
+
+
+def alike(word: str, other: str) -> float:
+    """1 for the same word; for a common beginning its share of the longer word, if it is one of the words or most of
+    both; else 0."""
+    if word == other:
+        return 1.0
+    if word[:_SHORTEST_BEGINNING] != other[:_SHORTEST_BEGINNING]:
+        return 0.0
+    shorter, longer = sorted((len(word), len(other)))
+    common = next((at for at in range(shorter) if word[at] != other[at]), shorter)
+    share = common / longer
+    return share if common >= _SHORTEST_BEGINNING and (common == shorter or share >= _MOSTLY) else 0.0

@@ -1,0 +1,84 @@
+"""What to look for in pages: the words of an alert or a question, each with how much it counts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from graphrag.identity import name_words
+from graphrag.signals import Signals
+
+MAX_NAME_WORDS = 30
+MAX_WORDS = 40
+"""Of more words the later ones count least. The cost of a full-text search grows with each."""
+_MAX_TEXT = 4_000
+
+_METRIC = "matcher __name__"
+_NAMES = ("alertname", "question")
+_NOTES = ("text", "description")
+_OF_NOTES = 0.4
+_OF_METRICS = 0.4
+_OF_LABELS = 0.2
+
+# English words that hold sentences together. They are in every page, so they tell none apart and cost the search most.
+_FUNCTION_WORDS = frozenset(
+    """a about after all an and any are as at be because been before being but by can could did do does for from had has
+    have how if in into is it its may might more most must no not of off on only or other our out over per should so
+    some such than that the their them then there these they this those to too under up very was we were what when where
+    which while who why will with would you your""".split()
+)
+_ENDINGS = ("ings", "ing", "edly", "ed", "es", "s")
+_SHORTEST_ROOT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`name` are the words of what fired or was asked, `words` those and all others, in falling order of what they
+    count. `weights` says, by root of a word, how much it counts, in (0, 1]."""
+
+    name: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def query_of(signals: Signals) -> Query:
+    """The query of a group of alerts or of a question. The alert's name says most of what is wrong, so it counts most;
+    where there is none, its text takes that place, then its metrics, then its labels."""
+    groups = [
+        (1.0, _words_of(signals, _NAMES)),
+        (_OF_NOTES, _words_of(signals, _NOTES)),
+        (_OF_METRICS, _words_of(signals, (_METRIC,))),
+        (_OF_LABELS, _words_of(signals, {each.origin for each in signals.names} - {*_NAMES, *_NOTES, _METRIC})),
+    ]
+    name = next((words for _, words in groups if words), ())[:MAX_NAME_WORDS]
+    weights: dict[str, float] = {}
+    for weight, words in ((1.0, name), *groups):
+        for word in words:
+            weights.setdefault(root(word), weight)
+    words = tuple(dict.fromkeys((*name, *(word for _, group in groups for word in group))))[:MAX_WORDS]
+    kept = {root(word) for word in words}
+    return Query(name, words, {each: weight for each, weight in weights.items() if each in kept})
+
+
+def _words_of(signals: Signals, origins: Collection[str]) -> tuple[str, ...]:
+    return telling(signal.value[:_MAX_TEXT] for signal in signals.names if signal.origin in origins)
+
+
+def telling(texts: Iterable[str]) -> tuple[str, ...]:
+    """The words that can tell one page from another, once each: no function word, no number, no single letter."""
+    return tuple(dict.fromkeys(word for text in texts for word in name_words(text) if _tells(word)))
+
+
+def _tells(word: str) -> bool:
+    single = len(word) == 1 and word.isascii()
+    return not single and not word.isnumeric() and word not in _FUNCTION_WORDS
+
+
+@lru_cache(maxsize=100_000)
+def root(word: str) -> str:
+    """The word without an English ending, so that `errors` meets `error` and `fetching` meets `fetches`."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_ROOT:
+            return word[: -len(ending)]
+    return word
