@@ -255,7 +255,7 @@ async def _members(store: GraphStore, tenant: str, tops: Sequence[str]) -> dict[
             break
         edges = await store.edges(tenant, frontier, [EdgeType.IN_COMMUNITY], Direction.IN, _MAX_EDGES)
         nodes = await store.nodes(tenant, {edge.source for edge in edges})
-        frontier = []
+        frontier = list[str]()
         for edge in edges:
             node = nodes.get(edge.source)
             if node is None or node.id in top_of:

@@ -79,8 +79,8 @@ _FUNCTION_WORDS = frozenset(
 _COLLECTIVE = frozenset(
     "across anything app application applications apps area areas component components describe domain domains entire"
     " everyone everything explain found general give hold inventory keep kind kinds know landscape me most name overall"
-    " overview owner owners own owns part parts please put responsible run running runs service services show sort sorts"
-    " summarise summarize summary system systems team teams tell thing things use used uses whole".split()
+    " overview owner owners own owns part parts please put responsible run running runs service services show sort"
+    " sorts summarise summarize summary system systems team teams tell thing things use used uses whole".split()
 )
 
 
