@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from agent.known import Frozen, Known, Part
 from agent.state import Consulted, PartAnswered, State
 
-_SHOWN = 3
-
 
 class PartTold(Frozen):
     """One community's share of the answer. `services` are the members that matter, the most relevant first; `text` is
@@ -62,8 +60,10 @@ def evidence_of(consulted: Consulted) -> Iterator[Known]:
 def verdict(state: State) -> str:
     """What the answer is about, and how much it covers; empty for a question about one service."""
     located, consulted = state.located, state.consulted
-    if located is None or located.route == "point" or consulted is None or consulted.error:
+    if located is None or located.route == "point" or consulted is None:
         return ""
+    if consulted.error:
+        return "This is a question about more than one service, and the graph does not answer."
     model_says = next((reply.verdict for reply in reversed(state.replies) if reply.verdict), "")
     if model_says:
         return model_says

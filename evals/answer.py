@@ -18,6 +18,7 @@ from app.settings import SettingsError, load_settings
 from app.webhook import alert_facts, decide, title_of
 from connectors.alertmanager import Meaningless, NotJson, parse_notification
 from evals.case import Case, NoData
+from evals.coverage import Coverage, measure
 from evals.metrics import Answer, Offered
 from graphrag.errors import GraphError
 from graphrag.ingest import IngestReport, ingest
@@ -54,6 +55,13 @@ class Subject:
         except GraphError as error:
             raise NoData(f"The graph failed at case {case.id}: {error}") from error
         return _answer(incident, located, consulted, owners, seconds)
+
+    async def coverage(self, cases: Sequence[Case]) -> Coverage:
+        """What answers to questions about the whole cover. Raises `NoData` when the graph fails."""
+        try:
+            return await measure(self._store, self._embed, TENANT, cases)
+        except GraphError as error:
+            raise NoData(f"The graph failed: {error}") from error
 
     async def _owners(self, services: Sequence[str]) -> tuple[str, ...]:
         """The teams that own these services, in this order."""

@@ -4,7 +4,7 @@ retrieval that may say as much."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -114,7 +114,7 @@ async def _by_vectors(
     return "\n".join(_texts(hit.node for hit in hits))[:characters]
 
 
-def _texts(nodes: Iterator[Node]) -> Iterator[str]:
+def _texts(nodes: Iterable[Node]) -> Iterator[str]:
     for node in nodes:
         yield f"{node.name}: {node.summary or node.properties.get('text', '')}"
 
@@ -133,3 +133,12 @@ def page(found: Mapping[str, Coverage]) -> str:
             lines.append(f"| {organisation} | {characters:,} | " + " | ".join(f"{share:.2f}" for share in row) + " |")
     told = [f"{organisation}: {each.routed} of {each.questions} routed so" for organisation, each in found.items()]
     return "\n".join([*lines, "", f"Questions about the whole: {'; '.join(told)}."])
+
+
+def misses(found: Coverage) -> str:
+    """A line for each answer that does not name all it should."""
+    return "\n".join(
+        f"{each.case}: {each.way}, {each.characters:,} characters: {', '.join(each.missed)} not named"
+        for each in found.answers
+        if each.missed
+    )

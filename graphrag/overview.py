@@ -49,7 +49,7 @@ class Limits:
     """`parts` is the most communities of an answer and `characters` the length of its texts together. `floor` is the
     share of the best one's score that a community, or a service, must have."""
 
-    parts: int = 8
+    parts: int = 12
     characters: int = 2_000
     floor: float = 0.1
 
@@ -119,7 +119,9 @@ async def overview(
     found = {hit.node.id: hit.node for hits in lists for hit in hits}
     fused = fuse(lists)
     scores = await _services(store, tenant, found, fused)
-    above = await _climb(store, tenant, [*scores, *(id for id, node in found.items() if node.label is Label.COMMUNITY)])
+    above = await coarsest(
+        store, tenant, [*scores, *(id for id, node in found.items() if node.label is Label.COMMUNITY)]
+    )
     chosen = await _choose(store, tenant, scores, fused, above, limits)
     parts = await _tell(store, tenant, chosen, limits.floor)
     return Overview(fill(parts, scores, limits.characters), chosen.left_out)
@@ -178,7 +180,7 @@ async def _services(
     return scores
 
 
-async def _climb(store: GraphStore, tenant: str, ids: Iterable[str]) -> dict[str, str]:
+async def coarsest(store: GraphStore, tenant: str, ids: Iterable[str]) -> dict[str, str]:
     """The coarsest community that holds each of these, by id; what is in none is left out."""
     above: dict[str, str] = {}
     frontier = set(ids)

@@ -62,7 +62,8 @@ _WHICH_ONES = re.compile(
     r" (?:services|teams|systems|components|parts|areas|domains|applications|apps|owners)\b"
 )
 _OPEN = re.compile(
-    r"\b(?:which(?: of)?(?: the| our)? \w+s\b|what (?:do|does|can|have) (?:we|you|i|it)\b|what (?:is|are) there\b"
+    r"\b(?:which(?: \w+)?? (?!(?:is|was|has|does|this|its)\b)\w+s\b"
+    r"|what (?:do|does|can|have) (?:we|you|i|it)\b|what (?:is|are) there\b"
     r"|what (?:kinds?|sorts?|types?|all)\b|where (?:do|are) (?:we|our)\b|do we have\b|how many\b|list\b|all\b)"
 )
 # Words that hold sentences together. Some organisation calls a service `about`; a question that begins with "what do
