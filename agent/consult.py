@@ -67,7 +67,7 @@ def signals_of(incident: Incident) -> Signals:
     return signals_from_alerts(
         labels=[alert.labels for alert in incident.alerts],
         annotations=[alert.annotations for alert in incident.alerts],
-        expressions=[alert.expression for alert in incident.alerts if alert.expression],
+        expressions=[alert.expression for alert in incident.alerts],
     )
 
 

@@ -82,7 +82,7 @@ async def investigate(
 @router.get("/v1/investigations/{investigation_id}", tags=["investigations"], response_model=Report)
 async def investigation(investigation_id: str, request: Request) -> Any:
     """The report of an investigation or an incident; while it runs, its id and status."""
-    kept = await _kept(request, investigation_id)
+    kept = await kept_of(request, investigation_id)
     if kept.report is None:
         return JSONResponse({"id": investigation_id, "status": kept.status})
     return JSONResponse(kept.report.model_dump(mode="json"))
@@ -91,12 +91,13 @@ async def investigation(investigation_id: str, request: Request) -> Any:
 @router.get("/v1/investigations/{investigation_id}/journal", tags=["investigations"])
 async def investigation_journal(investigation_id: str, request: Request) -> Any:
     """Everything that happened, as one file that `incident-graph replay` reruns offline."""
-    kept = await _kept(request, investigation_id)
+    kept = await kept_of(request, investigation_id)
     events = await asyncio.to_thread(request.app.state.resources.journal.events, investigation_id)
     return JSONResponse(bundle(kept, events))
 
 
-async def _kept(request: Request, investigation_id: str) -> Kept:
+async def kept_of(request: Request, investigation_id: str) -> Kept:
+    """An investigation of the caller's tenant. Raises `AppError` 404."""
     tenant = cast("Caller", request.state.caller).tenant
     kept = None
     if _ID.fullmatch(investigation_id):

@@ -22,6 +22,8 @@ T = TypeVar("T")
 Answer = TypeVar("Answer", bound="BaseModel")
 
 app = typer.Typer(no_args_is_help=True, help="Ask the graph, and mend it.")
+rule = typer.Typer(no_args_is_help=True, help="Say which service alerts of a label are about.")
+app.add_typer(rule, name="rule")
 
 Name = Annotated[str, typer.Argument(help="A name, an alias or an id.")]
 Tenant = Annotated[str, typer.Option(help="Whose data it is.")]
@@ -152,6 +154,53 @@ def merge(
         if not as_json:
             # Not folded as other lines are: it is there to be copied.
             typer.echo(f"To merge them:\n  {lines.confirmation(seen, command)}")
+
+
+@rule.command("add")
+def rule_add(
+    condition: Annotated[str, typer.Argument(metavar="KEY=VALUE", help="A label of alerts and its value.")],
+    service: Annotated[str, typer.Argument(help="The service they are about: a name, an alias or an id.")],
+    alert: Annotated[str, typer.Option(metavar="NAME", help="Only alerts of this name.")] = "",
+    reason: Annotated[str, typer.Option(help="Why; kept with the rule.")] = "",
+    tenant: Tenant = "default",
+    as_json: Json = False,
+) -> None:
+    """Let alerts with a label be about a service. To correct an investigation, post to
+    /v1/investigations/ID/correction."""
+    from app import graph_print as lines
+    from app import graph_rules as rules
+    from app.graph_records import ruled
+    from graphrag.label_rules import Condition
+
+    label, _, value = condition.partition("=")
+
+    async def add(graph: Graph, _: View) -> rules.LabelRule:
+        return await rules.add_rule(graph, Condition(label, value, alert), service, reason=reason, by=_me())
+
+    _print(ruled(_ask(tenant, "", add)), lines.rule_lines, as_json)
+
+
+@rule.command("list")
+def rule_list(tenant: Tenant = "default", as_json: Json = False) -> None:
+    """List the rules, the latest first."""
+    from app import graph_print as lines
+    from app import graph_rules as rules
+
+    _print(_ask(tenant, "", lambda graph, _: rules.rules(graph, 500)), lines.rules_lines, as_json)
+
+
+@rule.command("lift")
+def rule_lift(
+    id: Annotated[str, typer.Argument(help="The rule's id, from the list.")],
+    tenant: Tenant = "default",
+    as_json: Json = False,
+) -> None:
+    """Take a rule back."""
+    from app import graph_print as lines
+    from app import graph_rules as rules
+    from app.graph_records import ruled
+
+    _print(ruled(_ask(tenant, "", lambda graph, _: rules.lift_rule(graph, id, _me()))), lines.rule_lines, as_json)
 
 
 @app.command()

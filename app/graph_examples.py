@@ -79,6 +79,20 @@ _CORRECTED = {
     "lifted_at": "",
     "lifted_by": "",
 }
+_RULED = {
+    "id": "rule-4b5c6d7e8f901a2b",
+    "label": "component",
+    "value": "card-worker",
+    "alertname": "",
+    "service": _CHECKOUT["id"],
+    "name": "checkout-api",
+    "reason": "the card worker is part of checkout-api",
+    "by": "admin of default",
+    "at": "2026-10-12T09:30:00.000000+00:00",
+    "investigation": "inc-GUJjNQcE2mIy",
+    "lifted_at": "",
+    "lifted_by": "",
+}
 _NO_FACTS: Mapping[str, Any] = {"count": 0, "shown": []}
 
 EXAMPLES: Mapping[str, Any] = {
@@ -200,6 +214,17 @@ EXAMPLES: Mapping[str, Any] = {
         "by": "admin of default",
         "reason": "one is the cluster, the other its replica set",
     },
+    "learned": {
+        "service": _CHECKOUT,
+        "alias": None,
+        "rule": _RULED,
+        "certainty": "resolved",
+        "says": "Alerts with component=card-worker are about checkout-api from now on; undo it with"
+        " DELETE /v1/rules/rule-4b5c6d7e8f901a2b.",
+    },
+    "rule": {**_RULED, "investigation": ""},
+    "rules": _page(_RULED),
+    "rule-lifted": {**_RULED, "lifted_at": "2026-10-12T10:02:00.000000+00:00", "lifted_by": "admin of default"},
     "lifted": {**_CORRECTED, "lifted_at": "2026-10-12T10:02:00.000000+00:00", "lifted_by": "admin of default"},
 }
 

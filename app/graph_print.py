@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from app.graph_records import Facts, Merged, Previewed
+from app.graph_records import Facts, Merged, Previewed, Ruled
 from app.graph_views import HistoryPage, Listed, Lived, Owner, Profile, Radius, Related, Ways
 
 WIDEST = 100
@@ -152,6 +152,28 @@ def merges_lines(found: Listed[Merged]) -> RenderableType:
         what, by, why = (Text(plain(text)) for text in (f"{dropped} into {kept}{undone}", each.by, each.reason))
         table.add_row(each.id, each.at[:16].replace("T", " "), what, by, why)
     return Group(table, *_rest(found.more)) if found.items else Text("Nothing was merged.")
+
+
+def rule_lines(rule: Ruled) -> RenderableType:
+    if rule.lifted_at:
+        return Text(plain(f"Lifted: {_condition(rule)} says nothing of {rule.name} any more."))
+    return Text(plain(f"Alerts with {_condition(rule)} are about {rule.name}. The rule is {rule.id}; lift it by that."))
+
+
+def rules_lines(found: Listed[Ruled]) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading, folded in (("id", False), ("at", False), ("what", True), ("by", True), ("why", True)):
+        table.add_column(heading, no_wrap=not folded, overflow="fold", header_style="bold")
+    for each in found.items:
+        lifted = f" (lifted {each.lifted_at[:10]})" if each.lifted_at else ""
+        said = f"{_condition(each)} is {each.name}{lifted}"
+        what, by, why = (Text(plain(text)) for text in (said, each.by, each.reason))
+        table.add_row(each.id, each.at[:10], what, by, why)
+    return Group(table, *_rest(found.more)) if found.items else Text("There are no rules.")
+
+
+def _condition(rule: Ruled) -> str:
+    return f"{rule.label}={rule.value}" + (f" of the alert {rule.alertname}" if rule.alertname else "")
 
 
 def _grid() -> Table:

@@ -8,6 +8,7 @@ from datetime import datetime
 from agent.report import BlastRadius
 from app.graph_views import Lived, Named, View, lived, named, radius_in_short, said
 from graphrag.corrections import Correction
+from graphrag.label_rules import LabelRule
 from graphrag.merging import Merge, Preview
 from graphrag.model import Edge, Node
 from graphrag.proposals import Proposal
@@ -100,6 +101,35 @@ class Corrected(View):
     lifted_by: str
 
 
+class Ruled(View):
+    """A rule: alerts whose `label` has this `value` (and whose name is `alertname`, if it has one) are about the
+    service. `investigation` is the one it was learnt from, if it was; `lifted_at` is empty while it stands."""
+
+    id: str
+    label: str
+    value: str
+    alertname: str
+    service: str
+    name: str
+    reason: str
+    by: str
+    at: str
+    investigation: str
+    lifted_at: str
+    lifted_by: str
+
+
+class Learned(View):
+    """What a correction taught: `alias` or `rule`, whichever it became. `certainty` is that with which the same alerts
+    are located now, and `says` tells it all, and how to undo it, in words."""
+
+    service: Named
+    alias: str | None
+    rule: Ruled | None
+    certainty: str
+    says: str
+
+
 class Proposed(View):
     """Two entities that may be one, for a person to merge or to reject. `likeness` of their names is from 0 to 1."""
 
@@ -159,6 +189,10 @@ def merged(merge: Merge) -> Merged:
 
 def corrected(correction: Correction) -> Corrected:
     return Corrected(**{name: getattr(correction, name) for name in Corrected.model_fields})
+
+
+def ruled(rule: LabelRule) -> Ruled:
+    return Ruled(**{name: getattr(rule, name) for name in Ruled.model_fields})
 
 
 def proposed(proposal: Proposal, ends: Mapping[str, Node]) -> Proposed:

@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import promql_parser as promql
 
+from graphrag.label_keys import Kind, kind_of
+
 MAX_SIGNALS = 400
+MAX_ALERTS = 50
+MAX_LABELS = 300
 MAX_VALUE = 300
 MAX_TEXT = 4_000
+MAX_NOTES = 20
 MAX_EXPRESSION = 8_000
 _TEMPLATE = re.compile(r"\{\{.*?(?:\}\}|\Z)|\{%.*?(?:%\}|\Z)", re.DOTALL)
+_ASKED = re.compile(
+    r"""\{\{-?\s*(?:\$labels|\.Labels)\.(?P<before>\w+)[^{}]{0,80}\}\}[`'"*]?\s+service\b
+    |\bservice:?\s+[`'"*]?\{\{-?\s*(?:\$labels|\.Labels)\.(?P<after>\w+)""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _PLAIN = re.compile(r"[\w:/-]+")
 _METRIC_LABEL = "__name__"
+_ASIDES = ("runbook", "playbook", "dashboard", "url", "link", "doc")
 
 
 @dataclass(frozen=True)
 class Signal:
-    """A value that may name a service. `origin` is a label's key, `matcher KEY` (a metric's is `__name__`), `text` or
-    `question`."""
+    """A value that may name a service. `origin` is a label's key, `matcher KEY` (a metric's is `__name__`), or what
+    kind of text it is: `text` (a summary, or whatever an alert says of itself), `description` (longer text, where
+    others are mentioned too), `aside` (what points elsewhere, as a runbook's address does) or `question`."""
 
     origin: str
     value: str
 
 
 @dataclass(frozen=True)
+class AlertSignals:
+    """What one alert says. `asked` are keys of labels whose template stands, unfilled, where its text says which
+    service it is."""
+
+    names: tuple[Signal, ...]
+    asked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Signals:
-    """`names` are looked up as they are; names inside `text` are searched for; `text` also feeds the searches."""
+    """`names` are looked up as they are; names inside `text` are searched for; `text` also feeds the searches. Of a
+    group, `alerts` says which alert said what; equal ones are one."""
 
     names: tuple[Signal, ...]
     text: str
+    alerts: tuple[AlertSignals, ...] = ()
 
 
 def signals_from_question(question: str) -> Signals:
@@ -42,17 +66,52 @@ def signals_from_alerts(
     labels: Sequence[Mapping[str, str]], annotations: Sequence[Mapping[str, str]], expressions: Sequence[str]
 ) -> Signals:
     """The signals of a group of alerts: every label's value whatever its key, the matchers of the expressions, and the
-    annotations as text. Values are cut at `MAX_VALUE`; what is left of a template is dropped."""
-    names = dict.fromkeys(
-        [*(Signal(key, value) for each in labels for key, value in _clean(each)), *_from_expressions(expressions)]
+    annotations as text. The n-th of each is of the n-th alert. Values are cut at `MAX_VALUE`; what is left of a
+    template is dropped."""
+    alerts = dict.fromkeys(
+        _of_alert(*each) for each in zip_longest(labels, annotations, expressions, fillvalue=None) if any(each)
     )
-    notes = dict.fromkeys(value for each in annotations for _, value in _clean(each, MAX_TEXT))
+    said = dict.fromkeys(signal for alert in alerts for signal in alert.names if signal.origin not in _NOTES)
+    notes = dict.fromkeys(signal for alert in alerts for signal in alert.names if signal.origin in _NOTES)
+    names = (*list(said)[:MAX_SIGNALS], *list(notes)[:MAX_NOTES])
     alertnames = dict.fromkeys(each["alertname"] for each in labels if each.get("alertname"))
-    text = " ".join([*alertnames, *(signal.value for signal in names if signal.origin != "alertname"), *notes])
-    return Signals(
-        names=(*list(names)[:MAX_SIGNALS], *(Signal("text", note) for note in list(notes)[:20])),
-        text=text[:MAX_TEXT],
+    values = (signal.value for signal in names if signal.origin != "alertname" and signal.origin not in _NOTES)
+    text = " ".join([*alertnames, *values, *(note.value for note in notes)])
+    kept = frozenset(names)
+    bounded = dict.fromkeys(
+        AlertSignals(tuple(signal for signal in alert.names if signal in kept), alert.asked) for alert in alerts
     )
+    return Signals(names, text[:MAX_TEXT], tuple(bounded)[:MAX_ALERTS])
+
+
+_NOTES = frozenset({"text", "description", "aside"})
+
+
+def _of_alert(
+    labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None, expression: str | None
+) -> AlertSignals:
+    notes = sorted((annotations or {}).items(), key=lambda note: _kind_of_note(note[0]) != "text")
+    asked = {match["before"] or match["after"] for _, text in notes for match in _ASKED.finditer(text[:MAX_TEXT])}
+    names = dict.fromkeys(
+        [
+            *(Signal(key, value) for key, value in sorted(_clean(labels or {}), key=_unknown)[:MAX_LABELS]),
+            *(Signal(f"matcher {key}", value[:MAX_VALUE]) for key, value in matchers(expression or "")),
+            *(Signal(_kind_of_note(key), value) for key, value in _clean(dict(notes), MAX_TEXT)),
+        ]
+    )
+    return AlertSignals(tuple(names), frozenset(asked))
+
+
+def _unknown(label: tuple[str, str]) -> bool:
+    """Of too many labels those whose keys mean something are the ones to keep."""
+    return label[0] != "alertname" and kind_of(label[0]) is Kind.OTHER
+
+
+def _kind_of_note(key: str) -> str:
+    spelled = key.lower()
+    if any(word in spelled for word in _ASIDES):
+        return "aside"
+    return "description" if "descri" in spelled else "text"
 
 
 def _clean(values: Mapping[str, str], limit: int = MAX_VALUE) -> Iterator[tuple[str, str]]:
@@ -60,12 +119,6 @@ def _clean(values: Mapping[str, str], limit: int = MAX_VALUE) -> Iterator[tuple[
         kept = _TEMPLATE.sub(" ", value[: 4 * limit]).strip()[:limit]
         if kept:
             yield key, kept
-
-
-def _from_expressions(expressions: Iterable[str]) -> Iterator[Signal]:
-    for expression in expressions:
-        for key, value in matchers(expression):
-            yield Signal(f"matcher {key}", value[:MAX_VALUE])
 
 
 _STRING = r""""(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'|`[^`]*+`"""

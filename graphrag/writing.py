@@ -155,7 +155,7 @@ def decide_nodes(tenant: str, run: Run, owners: Mapping[NameKey, str], nodes: Ma
         owners={key: id for key, id in work.owners.items() if id not in gone},
         concepts=frozenset(id for id, node in work.nodes.items() if node.properties.get("kind") == EntityKind.CONCEPT),
         added=work.added,
-        confirmed=len(work.seen) - work.added,
+        confirmed=_confirmed(run, work.seen, nodes),
         told=tuple(id for id, node in put.items() if id not in nodes or _told(node) != _told(nodes[id])),
     )
 
@@ -210,7 +210,7 @@ def decide_edges(
         dangling=tuple(dangling),
         denied=tuple(kept_out),
         added=sum(id not in edges for id in seen),
-        confirmed=sum(id in edges for id in seen),
+        confirmed=_confirmed(run, seen, edges),
     )
 
 
@@ -395,6 +395,11 @@ def _unseen(run: Run, facts: Mapping[str, _Known], seen: Mapping[str, set[str]])
         else:
             alone.append(fact)
     return alone, shared
+
+
+def _confirmed(run: Run, seen: Iterable[str], known: Mapping[str, Node] | Mapping[str, Edge]) -> int:
+    """How many of those seen were there before this run."""
+    return sum(id in known and known[id].life.last_seen < run.seen_at for id in seen)
 
 
 def _check_node(fact: NodeFact) -> None:

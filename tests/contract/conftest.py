@@ -9,6 +9,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from app.database import metadata, open_engine
+from app.journal import Journal
 from app.main import create_app
 from app.settings import Settings, Token
 from graphrag.embed import open_embedding
@@ -57,13 +59,17 @@ async def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     store = open_store(url, dimensions=HASHED_DIMENSIONS, refit=True)
     await store.open()
     embedding = await open_embedding("hashed", store, dimensions=HASHED_DIMENSIONS)
-    app.state.resources = SimpleNamespace(graph=store, embedding=embedding, ready=True)
-    house = House(app, store, tenants)
+    engine = open_engine(f"sqlite:///{tmp_path_factory.mktemp('incidents')}/incidents.db")
+    metadata.create_all(engine)
+    journal = Journal(engine)
+    app.state.resources = SimpleNamespace(graph=store, embedding=embedding, journal=journal, ready=True)
+    house = House(app, store, journal, tenants)
     await fill(house, tenants[0])
     nodes = await store.all_nodes(tenants[0])
     vectors = await embedding.embed([node.summary or node.name for node in nodes])
     await store.set_vectors(tenants[0], {node.id: vector for node, vector in zip(nodes, vectors, strict=True)})
     yield house
+    engine.dispose()
     await store.close()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
+from app.journal import Journal
 from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, Ref
 from graphrag.store import GraphStore
 from tests.contract.graphs import depends, run, service
@@ -19,6 +20,7 @@ class House:
 
     app: FastAPI
     store: GraphStore
+    journal: Journal
     tenants: tuple[str, ...]
     spare: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 

@@ -315,7 +315,7 @@ async def test_no_text_is_a_query_language(store: GraphStore, tenant: str, text:
 async def test_any_name_can_be_kept_and_found(store: GraphStore, tenant: str, name: str) -> None:
     await store.write(tenant, run(service(name), service("plain"), depends("plain", name)))
     assert len(await edges_out(store, tenant, "plain")) == 1
-    assert (await store.write(tenant, run(service(name)))).confirmed == 1
+    assert (await store.write(tenant, run(service(name), hour=1))).confirmed == 1
 
 
 async def test_edges_follow_the_direction_asked(store: GraphStore, tenant: str) -> None:
@@ -347,7 +347,7 @@ async def test_related_incidents_are_stored_once_and_read_both_ways(store: Graph
     nodes = [NodeFact(Label.INCIDENT, "one"), NodeFact(Label.INCIDENT, "two")]
     related = [EdgeFact(EdgeType.RELATED_TO, one, two), EdgeFact(EdgeType.RELATED_TO, two, one)]
     assert (await store.write(tenant, run(*nodes, related[0]))).added == 3
-    assert (await store.write(tenant, run(related[1]))).confirmed == 1
+    assert (await store.write(tenant, run(related[1], hour=1))).confirmed == 1
     for name in ("one", "two"):
         for direction in Direction:
             ids = [id_of(tenant, name, Label.INCIDENT)]

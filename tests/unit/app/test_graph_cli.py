@@ -117,6 +117,32 @@ def test_an_alias_is_added_and_taken_away(type: Type):
     assert "300" in told(type("alias", "mobile", "x" * 301), 2)
 
 
+def test_a_rule_is_added_listed_and_lifted(type: Type):
+    assert "There are no rules" in well(type("rule", "list"))
+    added = well(type("rule", "add", "component=card=worker", "checkout", "--reason", "its worker"))
+    assert "Alerts with component=card=worker are about checkout-api." in added
+    (id,) = re.findall(r"rule-[0-9a-f]{16}", added)
+    narrow = ("rule", "add", "component=card=worker", "mobile", "--alert", "Slow", "--reason", HOSTILE)
+    assert "component=card=worker of the alert Slow" in well(type(*narrow))
+    listed = well(type("rule", "list"))
+    for part in (id, "component", "checkout-api", "its worker"):
+        assert part in listed
+    assert "\x1b" not in listed
+    assert "says nothing of checkout-api any more" in well(type("rule", "lift", id))
+    assert "(lifted " in well(type("rule", "list"))
+    assert json.loads(well_long(type("rule", "list", "--json")))["items"][1]["lifted_by"]
+    assert "lifted at" in told(type("rule", "lift", id), 1)
+
+
+def test_a_rule_that_cannot_be_is_refused_in_a_sentence(type: Type):
+    assert "KEY=VALUE" in told(type("rule", "add", "component", "checkout", "--reason", "r"), 2)
+    assert "Say why" in told(type("rule", "add", "component=a", "checkout"), 2)
+    assert "checkout-api" in told(type("rule", "add", "component=a", "chekout-api", "--reason", "r"), 1)
+    assert "ledger-db" in told(type("rule", "add", "component=ledger-db", "mobile", "--reason", "r"), 1)
+    assert "There is no rule" in told(type("rule", "lift", "rule-1"), 1)
+    assert "There are no rules" in well(type("rule", "list", "--tenant", "acme"))
+
+
 def test_a_merge_shows_what_it_would_do_and_the_command_that_does_it(type: Type):
     seen = well(type("merge", "ledger-db", "checkout"))
     assert "owner is platform and payments" in seen

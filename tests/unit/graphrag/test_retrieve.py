@@ -1,6 +1,6 @@
-"""Locating an alert or a question: the pure judgement by hand, the whole on a real SQLite store and embedding."""
+"""Locating an alert or a question: documents, and entry points that fail, on a real SQLite store and embedding."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,26 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag.embed import Embed, Embedding, EmbeddingUnavailable, open_embedding
-from graphrag.identity import name_key
 from graphrag.ingest import ingest
-from graphrag.model import Facts, Hit, Label, Life, Node, NodeFact, node_id
-from graphrag.retrieve import (
-    Location,
-    Named,
-    Thresholds,
-    fuse,
-    judge,
-    locate,
-    readings_of,
-    signal_weight,
-)
-from graphrag.signals import Signal, Signals, signals_from_alerts, signals_from_question
+from graphrag.model import Hit, Label, Life, Node, node_id
+from graphrag.retrieve import Location, fuse, locate
+from graphrag.signals import Signals, signals_from_alerts, signals_from_question
 from graphrag.sqlite_store import SqliteStore
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 LIFE = Life(NOW, NOW, NOW)
 ORGANISATION = Path(__file__).parents[3] / "app" / "demo" / "organisation"
-THRESHOLDS = Thresholds()
 
 
 def node(name: str, label: Label = Label.SERVICE) -> Node:
@@ -50,9 +39,6 @@ class Graph:
         signals = signals_from_alerts([labels], [{"summary": note}] if note else [], expressions)
         return await locate(self.store, self.embed, "t", signals)
 
-    async def question(self, text: str) -> Location:
-        return await locate(self.store, self.embed, "t", signals_from_question(text))
-
 
 @pytest.fixture(scope="module")
 async def graph(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Graph]:
@@ -64,125 +50,11 @@ async def graph(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Graph
     await store.close()
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"service": "checkout-api"},
-        {"service": "CheckoutAPI"},
-        {"app": "checkout"},
-        {"service_name": "checkout_service"},
-        {"app_kubernetes_io_name": "checkout-api"},
-        {"label_app_kubernetes_io_name": "checkout-api"},
-        {"job": "prometheus", "exported_service": "checkout-api"},
-        {"deployment": "checkout-api", "namespace": "payments"},
-        {"pod": "checkout-api-7d9f8b6c5d-x2x4z"},
-        {"instance": "checkout-api.shop.svc.cluster.local:8080"},
-        {"instance": "http://checkout-api:8080/metrics"},
-        {"team_service": "checkout-api"},
-        {"alertname": "CheckoutApiDown"},
-    ],
-    ids=str,
-)
-async def test_a_label_that_names_a_service_resolves_to_it(graph: Graph, labels: dict[str, str]) -> None:
-    found = await graph.alert(**labels)
-    assert found.certainty == "resolved", found.explanation
-    assert names(found)[0] == "checkout-api"
-    assert found.candidates[0].reasons
-
-
-async def test_the_matchers_of_an_expression_name_the_service(graph: Graph) -> None:
-    found = await graph.alert('sum(rate(x{service="ledger-db"}[5m])) > 1', alertname="Burn")
-    assert (found.certainty, names(found)[0]) == ("resolved", "ledger-db")
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"service": "checkout-api", "app": "cart-service"},
-        {"service": "checkout-api", "app": "checkout-api", "deployment": "checkout-api", "job": "cart-service"},
-        {"service": "notification-service", "pod": "checkout-api-7d9f8b6c5d-x2x4z"},
-        {"container": "cart-service", "instance": "checkout-api:80"},
-    ],
-    ids=str,
-)
-async def test_labels_that_contradict_each_other_are_never_resolved(graph: Graph, labels: dict[str, str]) -> None:
-    found = await graph.alert(**labels)
-    assert found.certainty == "ambiguous"
-    assert "contradict" in found.explanation
-
-
-async def test_alerts_of_one_group_that_name_two_services_are_ambiguous(graph: Graph) -> None:
-    signals = signals_from_alerts([{"service": "checkout-api"}, {"service": "cart-service"}], [], [])
-    found = await locate(graph.store, graph.embed, "t", signals)
-    assert found.certainty == "ambiguous"
-    assert set(names(found)[:2]) == {"checkout-api", "cart-service"}
-
-
-async def test_a_supplier_in_another_label_or_in_the_text_does_not_shake_the_service(graph: Graph) -> None:
-    found = await graph.alert(service="checkout-api", upstream="payments-gateway", note="ledger-db is slow")
-    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"service": "checkout-redis"},
-        {"service": "checkout-facade"},
-        {"service": "checkout-api-2"},
-        {"pod": "checkout-redis"},
-        {"service": "oauth"},
-        {"severity": "checkout-api"},
-        {"alertname": "Watchdog", "severity": "none"},
-        {"alertname": "NodeFilesystemFull", "instance": "10.0.0.3:9100"},
-    ],
-    ids=str,
-)
-async def test_what_only_looks_like_a_name_resolves_to_nothing(graph: Graph, labels: dict[str, str]) -> None:
-    assert (await graph.alert(**labels)).certainty != "resolved"
-
-
-async def test_an_ordinary_word_that_is_also_an_alias_names_nothing_however_often_it_is_said(graph: Graph) -> None:
-    found = await graph.alert("search_errors > 1", alertname="SearchErrors", note="search the logs for it")
-    assert found.certainty == "ambiguous"
-    assert "catalogue-search may be meant" in found.explanation
-
-
-@pytest.mark.parametrize(
-    "note", ["Pod payments/checkout-api-7d9f8b6c5d-x2x4z restarts.", "(checkout api) is slow", "see checkout-api:8080"]
-)
-async def test_a_name_in_an_alerts_text_is_found(graph: Graph, note: str) -> None:
-    found = await graph.alert(alertname="Slow", note=note)
-    assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
-
-
-@pytest.mark.parametrize(
-    ("question", "service"),
-    [
-        ("why is checkout failing?", "checkout-api"),
-        ("Who owns the Payments Gateway?", "payments-gateway"),
-        ("blast radius of `ledger-db`", "ledger-db"),
-        ("kafka disk full", "event-bus"),
-    ],
-)
-async def test_a_question_names_its_service_in_plain_words(graph: Graph, question: str, service: str) -> None:
-    found = await graph.question(question)
-    assert (found.certainty, names(found)[0]) == ("resolved", service)
-
-
-@pytest.mark.parametrize(
-    "question", ["is checkout-api-canary ok?", "compare checkout-api and cart-service", "how is the weather?", "", "?"]
-)
-async def test_a_question_without_one_service_is_not_resolved(graph: Graph, question: str) -> None:
-    assert (await graph.question(question)).certainty != "resolved"
-
-
-async def test_the_other_entry_points_find_documents_though_a_name_decides(graph: Graph) -> None:
+async def test_the_other_entry_points_run_though_a_name_decides(graph: Graph) -> None:
     found = await graph.alert(service="checkout-api", note="too many errors, customers cannot pay")
-    paths = [each.node.properties.get("path") for each in found.documents[:3]]
-    assert "runbooks/checkout-api-high-error-rate.md" in paths
-    assert all(each.node.label not in (Label.SERVICE, Label.TEAM) for each in found.documents)
-    assert found.candidates[0].parts.keys() == {"exact", "semantic", "fused"}
+    assert found.candidates[0].parts.keys() >= {"exact", "semantic", "fused"}
     assert found.candidates[0].parts["semantic"] > 0
+    assert all(each.node.label is Label.SERVICE for each in found.candidates)
 
 
 async def test_an_embedding_that_does_not_answer_costs_its_entry_point_only(graph: Graph) -> None:
@@ -191,97 +63,18 @@ async def test_an_embedding_that_does_not_answer_costs_its_entry_point_only(grap
 
     found = await locate(graph.store, dead, "t", signals_from_question("checkout-api errors"))
     assert (found.certainty, names(found)[0]) == ("resolved", "checkout-api")
-    assert found.documents
-
-
-async def test_another_tenants_services_are_not_found(graph: Graph) -> None:
-    await graph.store.write("other", Facts("s", NOW, (NodeFact(Label.SERVICE, "secret-service"),)))
-    found = await graph.alert(service="secret-service")
-    assert "secret-service" not in names(found)
 
 
 async def test_an_empty_signal_is_unresolved(graph: Graph) -> None:
     found = await locate(graph.store, graph.embed, "t", Signals((), " "))
-    assert (found.certainty, found.candidates, found.documents) == ("unresolved", (), ())
-
-
-@given(st.text(max_size=300), st.dictionaries(st.text(max_size=12), st.text(max_size=60), max_size=6))
-def test_reading_never_fails_and_every_reading_is_a_key(text: str, labels: Mapping[str, str]) -> None:
-    for signal in signals_from_alerts([labels], [{"a": text}], [text]).names:
-        for place in readings_of(signal):
-            assert all(reading.key == name_key(reading.key) and reading.words >= 1 for reading in place)
-
-
-@pytest.mark.parametrize(
-    ("stronger", "weaker"),
-    [("service", "job"), ("job", "cluster_name"), ("cluster_name", "pod"), ("pod", "text"), ("app", "matcher app")],
-)
-def test_keys_that_are_known_to_name_services_count_more(stronger: str, weaker: str) -> None:
-    assert signal_weight(stronger) > signal_weight(weaker) > 0
+    assert (found.certainty, found.candidates) == ("unresolved", ())
 
 
 def like(*scores: tuple[str, float]) -> list[Hit]:
     return [Hit(node(name), score) for name, score in scores]
 
 
-@pytest.mark.parametrize(
-    ("hits", "certainty"),
-    [
-        (like(("a", 0.60), ("b", 0.30)), "resolved"),
-        (like(("a", 0.60), ("b", 0.55)), "ambiguous"),
-        (like(("a", 0.44), ("b", 0.10)), "unresolved"),
-        (like(("a", 0.60)), "resolved"),
-        ([], "unresolved"),
-    ],
-)
-def test_without_a_name_likeness_decides_only_when_it_is_high_and_clear(hits: list[Hit], certainty: str) -> None:
-    assert judge([], hits, hits, THRESHOLDS).certainty == certainty
-
-
-def test_likeness_that_full_text_does_not_share_is_not_clear() -> None:
-    by_vector = like(("a", 0.6), ("b", 0.3))
-    assert judge([], by_vector, like(("b", 9.0), ("c", 1.0)), THRESHOLDS).certainty == "ambiguous"
-
-
-def test_a_weak_name_forbids_that_another_service_is_taken_for_its_likeness() -> None:
-    weak = Named(node("b"), 0.4, "the text holds its name", "text")
-    hits = like(("a", 0.9))
-    assert judge([weak], hits, hits, THRESHOLDS).certainty == "ambiguous"
-
-
-weights = st.floats(0.05, 1)
-named_nodes = st.builds(
-    lambda name, weight, voice, claims: Named(node(name), weight, f"{voice} names it", voice, claims),
-    st.sampled_from("abcd"),
-    weights,
-    st.sampled_from("uvwxyz"),
-    st.booleans(),
-)
 hit_lists = st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(-1, 1)), max_size=6, unique_by=lambda pair: pair[0])
-
-
-@given(st.lists(named_nodes, max_size=6), hit_lists, hit_lists)
-def test_the_judgement_is_sound_whatever_was_found(
-    named: list[Named], vector: list[tuple[str, float]], text: list[tuple[str, float]]
-) -> None:
-    by_vector, by_text = (like(*sorted(pairs, key=lambda pair: -pair[1])) for pairs in (vector, text))
-    location = judge(named, by_vector, by_text, THRESHOLDS)
-    scores = [each.score for each in location.candidates]
-
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 <= score <= 1 for score in scores)
-    claimed = {each.node.id for each in named if each.claims}
-    if location.certainty == "resolved":
-        best, *rest = location.candidates
-        assert best.reasons
-        assert best.parts["exact"] >= THRESHOLDS.named or best.parts["semantic"] >= THRESHOLDS.alike
-        assert all(best.parts["exact"] > each.parts["exact"] or not each.parts["exact"] for each in rest), (
-            "a service named as surely stands behind"
-        )
-        assert not (len(claimed) > 1 and best.parts["exact"] >= THRESHOLDS.named)
-    reversed_order = judge(named[::-1], by_vector, by_text, THRESHOLDS)
-    assert reversed_order.certainty == location.certainty
-    assert names(reversed_order) == names(location)
 
 
 @given(hit_lists, hit_lists)
@@ -293,10 +86,3 @@ def test_fusion_puts_what_both_lists_rank_first_first(
     assert fused.keys() == {hit.node.id for hits in lists for hit in hits}
     if one and other and one[0][0] == other[0][0]:
         assert max(fused, key=lambda key: fused[key]) == lists[0][0].node.id
-
-
-def test_a_label_is_read_as_it_is_before_any_part_is_taken_off() -> None:
-    (place,) = readings_of(Signal("pod", "ledger-db-0.internal:5432"))
-    keys = [reading.key for reading in place]
-    assert keys[0] == name_key("ledger-db-0.internal:5432")
-    assert keys.index("ledgerdb0") < keys.index("ledgerdb")
