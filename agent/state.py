@@ -274,10 +274,6 @@ class State(Frozen):
         return next((event for event in self.events if isinstance(event, ModelFailed)), None)
 
     @property
-    def route(self) -> Route:
-        return self.located.route if self.located else "point"
-
-    @property
     def part_answers(self) -> tuple[PartAnswered, ...]:
         return tuple(event for event in self.events if isinstance(event, PartAnswered))
 

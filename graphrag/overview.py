@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphrag.embed import Embed, EmbeddingUnavailable
@@ -119,9 +119,8 @@ async def overview(
     found = {hit.node.id: hit.node for hits in lists for hit in hits}
     fused = fuse(lists)
     scores = await _services(store, tenant, found, fused)
-    above = await coarsest(
-        store, tenant, [*scores, *(id for id, node in found.items() if node.label is Label.COMMUNITY)]
-    )
+    communities = [id for id, node in found.items() if node.label is Label.COMMUNITY]
+    above = {**{id: id for id in communities}, **await coarsest(store, tenant, [*scores, *communities])}
     chosen = await _choose(store, tenant, scores, fused, above, limits)
     parts = await _tell(store, tenant, chosen, limits.floor)
     return Overview(fill(parts, scores, limits.characters), chosen.left_out)
@@ -192,7 +191,7 @@ async def coarsest(store: GraphStore, tenant: str, ids: Iterable[str]) -> dict[s
         above.update((edge.source, edge.target) for edge in edges)
         frontier = {edge.target for edge in edges} - asked
         asked |= frontier
-    return {id: top for id in asked if (top := _top(id, above)) != id or id in above.values()}
+    return {id: _top(id, above) for id in above}
 
 
 def _top(id: str, above: Mapping[str, str]) -> str:
@@ -346,9 +345,3 @@ def _criticality(node: Node) -> float:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def names(parts: Iterable[Part]) -> Iterator[str]:
-    """Every service that the parts tell of as theirs."""
-    for part in parts:
-        yield from (service.name for service in part.services)

@@ -102,6 +102,19 @@ async def test_a_team_counts_for_what_it_owns(known: SqliteStore) -> None:
     assert told(found.parts)[0] == ["bookings"]
 
 
+async def test_a_community_that_fits_by_what_is_said_of_it_names_its_most_critical_services(store: SqliteStore) -> None:
+    await store.write(TENANT, Facts("catalog", NOON, FACTS, EDGES))
+    await refresh(
+        store,
+        TENANT,
+        NOON,
+        lambda made: "Telescopes." if any(each.name == "depot" for each in made.members) else "Else.",
+    )
+    (part,) = (await overview(store, flat, TENANT, "What do we know about telescopes?")).parts
+    assert 1 <= len(part.services) <= 3
+    assert {service.name for service in part.services} <= {"depot", "thumbs", "gallery"}
+
+
 async def test_a_question_about_everything_is_told_of_every_community(known: SqliteStore) -> None:
     found = await overview(known, flat, TENANT, "Give me an overview of everything")
     assert len(found.parts) >= 3
