@@ -112,7 +112,7 @@ def _bar() -> Generator[Tell]:
 
 def _print(report: IngestReport) -> None:
     documents = f"{report.read} read, {report.unchanged} unchanged, {report.gone} gone"
-    facts = f"{report.added} added, {report.confirmed} confirmed, {report.closed} closed"
+    facts = f"{report.seen} seen, {report.added} added, {report.confirmed} confirmed, {report.closed} closed"
     out.print(f"Documents: {documents}.", markup=False, highlight=False)
     out.print(f"Facts: {facts}.", markup=False, highlight=False)
     out.print(f"Communities: {report.communities}.", markup=False, highlight=False)

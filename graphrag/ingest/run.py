@@ -13,7 +13,7 @@ from graphrag.errors import GraphError
 from graphrag.ingest.exclusive import exclusive
 from graphrag.ingest.reading import Reading
 from graphrag.ingest.record import keep_begun, keep_ended, keep_failed
-from graphrag.ingest.report import IngestReport, Progress, Tell, tell_nobody
+from graphrag.ingest.report import IngestReport, Progress, Tally, Tell, tell_nobody
 from graphrag.ingest.sync import Live, Sync
 from graphrag.model import Label, Node, utc_now
 from graphrag.proposals import proposals, refresh_proposals
@@ -92,7 +92,7 @@ async def _run(
         tally.closed += pruned.closed_edges + pruned.closed_nodes
         await criticality.refresh(store, tenant)
         await label_uses.refresh(store, tenant)
-        found = await communities.refresh(store, tenant, now)
+        found = await communities.refresh(store, tenant, now, _in_words(reading, tally))
         pending = await refresh_proposals(store, tenant, now)
         told = dict.fromkeys((*tally.told, *found.told))
         await _embed(store, embedding, tenant, None if resumed else list(told), tell, refit=refit)
@@ -101,6 +101,27 @@ async def _run(
         pending = len(await proposals(store, tenant))
     await store.put_meta(unfinished, b"no")
     return tally.report(int(await store.get_meta(f"communities-count:{tenant}") or b"0"), pending)
+
+
+def _in_words(reading: Reading, tally: Tally) -> communities.Summarise:
+    """How communities are summarised: in the model's words where there is one and it answers, else by the template."""
+    complete = reading.complete
+    if complete is None:
+        return communities.template
+
+    async def summarise(outline: communities.Outline) -> str:
+        from graphrag.ingest.model_summarise import Element, summaries
+
+        told = communities.template(outline)
+        first = outline.members[0].name
+        passages = tuple(node.summary for node in outline.members if node.summary)
+        (words,), failures = await summaries(
+            [Element(f"{first} and what hangs together with it", told, passages)], complete
+        )
+        tally.failures |= {(f"community of {first}", f"summary by the model: {line}") for line in failures}
+        return words or told
+
+    return summarise
 
 
 async def _embed(

@@ -483,6 +483,8 @@ async def test_a_model_reads_changed_pages_and_words_the_summaries(organisation:
     ((source, target, edge),) = await organisation.edges(EdgeType.DEPENDS_ON)
     assert (source, target, edge.summary) == ("books", "till", "It was worded by a model.")
     assert len(edge.chunks) == 1
+    summaries = {node.summary for node in await organisation.store.all_nodes("t", [Label.COMMUNITY])}
+    assert summaries == {"It was worded by a model."}
     assert (await run(now=NOW + timedelta(hours=1))).read == 0
 
 
