@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 
+from agent.breadth import consult_paths, consult_whole, known
 from agent.state import CandidateService, Consulted, Incident, Known, Located
 from graphrag.model import Direction, Edge, EdgeType, Label, Node
 from graphrag.pages import Anchor, FoundPage, find_pages
 from graphrag.query import query_of
 from graphrag.rank import Weights
 from graphrag.retrieve import Candidate, Embed, Signal, Signals, locate, signals_from_alerts, signals_from_question
+from graphrag.routing import mentions, route
 from graphrag.store import GraphStore
 from graphrag.traverse import Member, blast_radius, suppliers
 
@@ -41,13 +43,18 @@ async def locate_incident(
     location = await locate(store, embed, incident.tenant, signals)
     anchors = [Anchor(each.node, each.score) for each in location.candidates]
     pages = await find_pages(store, embed, incident.tenant, query_of(signals), anchors, weights, now=datetime.now(UTC))
+    asked = incident.question if not incident.alerts and not incident.service else ""
+    way = route(asked, await mentions(store, incident.tenant, asked))
+    ends = await store.nodes(incident.tenant, [end.node_id for end in way.ends]) if way.ends else {}
     return Located(
         at=datetime.now(UTC),
         seconds=elapsed(),
-        certainty=location.certainty,
+        certainty=location.certainty if way.kind == "point" else "unresolved",
         candidates=tuple(_candidate(each) for each in location.candidates[:10]),
         documents=tuple(_page(each) for each in pages[:MAX_PAGES]),
-        explanation=location.explanation,
+        explanation=location.explanation if way.kind == "point" else way.reason,
+        route=way.kind,
+        ends=tuple(known(ends[end.node_id]) for end in way.ends if end.node_id in ends),
     )
 
 
@@ -62,6 +69,18 @@ def signals_of(incident: Incident) -> Signals:
         annotations=[alert.annotations for alert in incident.alerts],
         expressions=[alert.expression for alert in incident.alerts],
     )
+
+
+async def consult_incident(
+    store: GraphStore, embed: Embed, incident: Incident, located: Located, elapsed: Elapsed
+) -> Consulted:
+    """Read what the graph knows of what the incident is about: a service, two ends, or the whole. Raises
+    `GraphError`."""
+    if located.route == "whole":
+        return await consult_whole(store, embed, incident.tenant, incident.question, elapsed)
+    if located.route == "paths" and len(located.ends) == 2:
+        return await consult_paths(store, incident.tenant, located.ends, elapsed)
+    return await consult_graph(store, incident.tenant, located.service.id if located.service else None, elapsed)
 
 
 async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, elapsed: Elapsed) -> Consulted:
@@ -88,9 +107,9 @@ async def consult_graph(store: GraphStore, tenant: str, service_id: str | None, 
     return Consulted(
         at=datetime.now(UTC),
         seconds=elapsed(),
-        service=_known(service) if service else None,
+        service=known(service) if service else None,
         team=owners[0] if owners else None,
-        teams=tuple(_known(team) for team in teams.nodes),
+        teams=tuple(known(team) for team in teams.nodes),
         dependencies=tuple(_supplier(each, theirs, nodes) for each in needs.members if each.id in nodes),
         dependents=tuple(_member(each, nodes) for each in hurts.members if each.id in nodes),
         truncated=hurts.truncated,
@@ -109,7 +128,7 @@ async def _open_incidents(store: GraphStore, tenant: str, services: Collection[s
         return ()
     edges = await store.edges(tenant, services, [EdgeType.AFFECTED], Direction.IN, MAX_EDGES)
     nodes = await store.nodes(tenant, {edge.source for edge in edges})
-    found = (_known(node) for node in nodes.values())
+    found = (known(node) for node in nodes.values())
     return _newest_first((each for each in found if each.text("status") == "open"), "started_at")
 
 
@@ -120,7 +139,7 @@ def _neighbours(
 
     def over(edge_type: EdgeType) -> tuple[Known, ...]:
         ends = dict.fromkeys(edge.other_end(service_id) for edge in edges if edge.type is edge_type)
-        return tuple(_known(nodes[end]) for end in ends if end in nodes)
+        return tuple(known(nodes[end]) for end in ends if end in nodes)
 
     return over
 
@@ -141,7 +160,7 @@ def _candidate(candidate: Candidate) -> CandidateService:
 
 def _page(found: FoundPage) -> Known:
     parts = {name: round(part, 4) for name, part in found.parts.items()}
-    return _known(found.node).model_copy(update={"score": round(found.score, 4), "parts": parts})
+    return known(found.node).model_copy(update={"score": round(found.score, 4), "parts": parts})
 
 
 def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -> Known:
@@ -158,19 +177,4 @@ def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -
 
 
 def _member(member: Member, nodes: dict[str, Node]) -> Known:
-    return _known(nodes[member.id], hops=member.hops, path=member.path)
-
-
-def _known(node: Node, hops: int = 0, path: tuple[str, ...] = ()) -> Known:
-    return Known(
-        id=node.id,
-        label=node.label.value,
-        name=node.name,
-        summary=node.summary,
-        hops=hops,
-        path=path,
-        properties={**node.properties, "aliases": node.aliases},
-        last_seen=node.life.last_seen,
-        confirmations=node.life.confirmations,
-        sources=node.life.sources,
-    )
+    return known(nodes[member.id], hops=member.hops, path=member.path)

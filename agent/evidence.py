@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from agent.parts import evidence_of
 from agent.state import Consulted, Frozen, Known, State, ToolAnswered
 from connectors.observations import (
     ChangeSeen,
@@ -71,6 +72,7 @@ def _known(consulted: Consulted) -> Iterator[Known]:
         consulted.supplier_incidents,
     ):
         yield from group
+    yield from evidence_of(consulted)
 
 
 def _from_tools(state: State) -> Iterator[Evidence]:

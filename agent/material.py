@@ -8,6 +8,7 @@ from html import escape
 
 from agent import reconcile
 from agent.evidence import collect
+from agent.parts import parts_told
 from agent.redact import redact, redact_values
 from agent.state import State
 
@@ -26,6 +27,20 @@ def material(state: State) -> str:
             shown.append(part)
             left -= len(part) + 1
     return "\n".join(shown)
+
+
+def part_material(state: State, community: str) -> str:
+    """What the model may know to write one community's part, at most `MAX_CHARACTERS` long."""
+    parts = state.consulted.parts if state.consulted else ()
+    lines = [fenced("question", state.incident.question)]
+    for part in parts:
+        if part.community.id == community:
+            lines.append(fenced(community, f"{part.title}: {part.text}"))
+            lines += (
+                fenced(each.id, f"{each.name}: {each.summary}"[:_MAX_ANSWER])
+                for each in (*part.services, *part.suppliers, *part.incidents)
+            )
+    return "\n".join(lines)[:MAX_CHARACTERS]
 
 
 def fenced(identity: str, text: str) -> str:
@@ -49,6 +64,8 @@ def _incident(state: State) -> Iterator[str]:
     located = state.located
     if located:
         yield fenced("located", f"{located.certainty}: {located.explanation}")
+    for told in parts_told(state):
+        yield fenced(told.community, f"{told.title}: {told.text}")
     consulted = state.consulted
     if consulted and consulted.service:
         yield fenced("depends-on", "; ".join(" -> ".join(each.path) for each in consulted.dependencies[:40]))

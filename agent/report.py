@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Literal
 
-from agent import reconcile
+from agent import parts, reconcile
 from agent.evidence import Evidence, collect
+from agent.parts import PartTold
 from agent.planner import is_miss
 from agent.reconcile import Conflict
 from agent.state import Budget, CandidateService, Certainty, Frozen, Known, State, ToolAnswered, ToolFailed
@@ -118,6 +119,7 @@ class Report(Frozen):
     checked: tuple[Check, ...] = ()
     gaps: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    parts: tuple[PartTold, ...] = ()
     spend: Spend = Spend()
 
 
@@ -151,6 +153,7 @@ def build(state: State, *, status: str, reason: str = "") -> Report:
         checked=_checked(state),
         gaps=_gaps(state, status, reason),
         evidence=evidence,
+        parts=parts.parts_told(state),
         spend=_spend(state),
     )
 
@@ -242,6 +245,8 @@ def _verdict(state: State, suspects: tuple[Suspect, ...], status: str) -> str:
         return "The investigation has not found its place in the graph yet."
     if located.error:
         return "I don't know which service this is about: the graph does not answer."
+    if broad := parts.verdict(state):
+        return broad
     if located.certainty == "ambiguous":
         names = ", ".join(each.name for each in located.candidates[:3])
         return f"I don't know which service this is about. It may be one of: {names}."
@@ -289,6 +294,7 @@ def _facts(state: State) -> Iterator[Claim]:
 
 
 def _known_facts(state: State) -> Iterator[Claim]:
+    yield from (Claim(text=text, evidence=evidence) for text, evidence in parts.sentences(state))
     consulted, located = state.consulted, state.located
     if consulted is None or consulted.service is None or located is None:
         return
@@ -315,7 +321,7 @@ def _metric_sentence(call: ToolCall, seen: MetricSeen) -> str:
 
 def _model_sentences(state: State) -> Iterator[Claim]:
     reply = next((each for each in reversed(state.replies) if each.claims), None)
-    for claim in reply.claims if reply else ():
+    for claim in (*(claim for part in state.part_answers for claim in part.claims), *(reply.claims if reply else ())):
         yield Claim(text=claim.text, evidence=claim.evidence, kind="model")
 
 
@@ -323,22 +329,18 @@ def _checked(state: State) -> tuple[Check, ...]:
     checks: list[Check] = []
     consulted = state.consulted
     if consulted:
-        result = "could not be checked" if consulted.error else "found" if consulted.service else "empty"
+        result = "could not be checked" if consulted.error else "found" if consulted.found else "empty"
         checks.append(Check(source="graph", purpose="what is known", result=result, detail=consulted.error))
     for event in state.tool_events:
         match event:
             case ToolAnswered():
                 # An answer we cannot type still is an answer; only a typed read can be known to be empty.
-                empty = not event.observations and _typed(event.call.id)
+                empty = not event.observations and not event.call.id.startswith("model-")
                 result, detail = ("empty" if empty else "found"), ""
             case ToolFailed():
                 result, detail = ("empty" if is_miss(event) else "could not be checked"), event.error
         checks.append(Check(source=event.call.server, purpose=event.call.purpose, result=result, detail=detail))
     return tuple(checks)
-
-
-def _typed(call_id: str) -> bool:
-    return not call_id.startswith("model-")
 
 
 def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
@@ -358,6 +360,7 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
         gaps.append("The blast radius was cut off at its cap: there are more services than shown.")
     if consulted and consulted.suppliers_truncated:
         gaps.append("The list of suppliers was cut off at its cap: there are more than shown.")
+    gaps += parts.gaps(state)
     if state.equipped and not state.tools and not state.unreachable:
         gaps.append("No live system was asked: no MCP server is configured. All of this is the graph's word.")
     if state.model_failure:
@@ -384,8 +387,8 @@ def _spend(state: State) -> Spend:
         model=state.model,
         turns=len(state.replies),
         tool_calls=len(state.tool_events),
-        input_tokens=sum(reply.input_tokens for reply in state.replies),
-        output_tokens=sum(reply.output_tokens for reply in state.replies),
+        input_tokens=sum(each.input_tokens for each in (*state.replies, *state.part_answers)),
+        output_tokens=sum(each.output_tokens for each in (*state.replies, *state.part_answers)),
         budget=state.budget,
         seconds=round((events[-1].at - events[0].at).total_seconds() + events[0].seconds, 3) if events else 0.0,
     )

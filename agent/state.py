@@ -10,15 +10,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from agent.known import CandidateService, Certainty, Frozen, Known, Part, Route, Way
 from connectors.observations import Observation
 from connectors.tool import ToolCall, ToolSpec
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
 
 # What there is to investigate -----------------------------------------------------------------------------------------
 
@@ -64,53 +60,6 @@ class Budget(Frozen):
     seconds: float = 90.0
 
 
-# What the graph knows -------------------------------------------------------------------------------------------------
-
-
-class Known(Frozen):
-    """An entity of the graph and how surely it is known. `path` names the way to it from the service, ends included;
-    `owner` and `runbooks` are read for suppliers. What a search found has a `score`, which `parts` add up to."""
-
-    id: str
-    label: str
-    name: str
-    summary: str = ""
-    hops: int = 0
-    path: tuple[str, ...] = ()
-    owner: str = ""
-    runbooks: tuple[str, ...] = ()
-    properties: Mapping[str, str | int | float | bool | tuple[str, ...]] = {}
-    last_seen: datetime | None = None
-    confirmations: int = 1
-    sources: tuple[str, ...] = ()
-    score: float = 0.0
-    parts: Mapping[str, float] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name and every alias."""
-        aliases = self.properties.get("aliases", ())
-        return (self.name, *aliases) if isinstance(aliases, tuple) else (self.name,)
-
-    def text(self, key: str) -> str:
-        """The property as text; empty when it is absent or a list."""
-        value = self.properties.get(key, "")
-        return "" if isinstance(value, tuple) else str(value)
-
-
-class CandidateService(Frozen):
-    """A service the incident may be about. `score` is comparable within one incident; `parts` say what made it."""
-
-    id: str
-    name: str
-    score: float
-    reasons: tuple[str, ...] = ()
-    parts: Mapping[str, float] = {}
-
-
-Certainty = Literal["resolved", "ambiguous", "unresolved"]
-
-
 # What happened --------------------------------------------------------------------------------------------------------
 
 
@@ -120,13 +69,16 @@ class _Event(Frozen):
 
 
 class Located(_Event):
-    """The entry points were asked which service this is about. `error` tells why they could not be."""
+    """The entry points were asked which service this is about. `error` tells why they could not be. A question that is
+    not about one service has another `route` than `point`, the `ends` of its paths, and resolves to none."""
 
     kind: Literal["located"] = "located"
     certainty: Certainty
     candidates: tuple[CandidateService, ...] = ()
     documents: tuple[Known, ...] = ()
     explanation: str = ""
+    route: Route = "point"
+    ends: tuple[Known, ...] = ()
     error: str = ""
 
     @property
@@ -135,8 +87,9 @@ class Located(_Event):
 
 
 class Consulted(_Event):
-    """The graph was read around the service. `incidents` hit it before; `supplier_incidents` are open now on what it
-    depends on. `error` tells why the graph could not be read."""
+    """The graph was read around the service, or for a question about more than one. `incidents` hit it before;
+    `supplier_incidents` are open now on what it depends on. `more_parts` communities fit too and were not read;
+    `more_ways`: there are more paths. `error` tells why the graph could not be read."""
 
     kind: Literal["consulted"] = "consulted"
     service: Known | None = None
@@ -151,7 +104,16 @@ class Consulted(_Event):
     releases: tuple[Known, ...] = ()
     incidents: tuple[Known, ...] = ()
     supplier_incidents: tuple[Known, ...] = ()
+    parts: tuple[Part, ...] = ()
+    more_parts: int = 0
+    ways: tuple[Way, ...] = ()
+    more_ways: bool = False
     error: str = ""
+
+    @property
+    def found(self) -> bool:
+        """Whether the graph knows anything of what it was asked about."""
+        return bool(self.service or self.parts or self.ways)
 
 
 class Equipped(_Event):
@@ -200,8 +162,21 @@ class ModelFailed(_Event):
     error: str
 
 
+class PartAnswered(_Event):
+    """The model told what one community has to say, or, says `error`, did not: then the part's own text stands."""
+
+    kind: Literal["part_answered"] = "part_answered"
+    community: str
+    text: str = ""
+    claims: tuple[ModelClaim, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    error: str = ""
+
+
 Event = Annotated[
-    Located | Consulted | Equipped | ToolAnswered | ToolFailed | ModelReplied | ModelFailed, Field(discriminator="kind")
+    Located | Consulted | Equipped | ToolAnswered | ToolFailed | ModelReplied | ModelFailed | PartAnswered,
+    Field(discriminator="kind"),
 ]
 
 
@@ -230,12 +205,19 @@ class AskModel(Frozen):
     kind: Literal["ask_model"] = "ask_model"
 
 
+class AskParts(Frozen):
+    """Ask the model for each of these communities' parts, side by side."""
+
+    kind: Literal["ask_parts"] = "ask_parts"
+    communities: tuple[str, ...]
+
+
 class Finish(Frozen):
     kind: Literal["finish"] = "finish"
     reason: str
 
 
-Step = Locate | Consult | Equip | CallTools | AskModel | Finish
+Step = Locate | Consult | Equip | CallTools | AskModel | AskParts | Finish
 
 
 class State(Frozen):
@@ -292,8 +274,12 @@ class State(Frozen):
         return next((event for event in self.events if isinstance(event, ModelFailed)), None)
 
     @property
+    def part_answers(self) -> tuple[PartAnswered, ...]:
+        return tuple(event for event in self.events if isinstance(event, PartAnswered))
+
+    @property
     def tokens(self) -> int:
-        return sum(reply.input_tokens + reply.output_tokens for reply in self.replies)
+        return sum(each.input_tokens + each.output_tokens for each in (*self.replies, *self.part_answers))
 
 
 Plan = Callable[[State], tuple[ToolCall, ...]]
@@ -331,8 +317,19 @@ def _with_the_model(state: State, now: datetime) -> Step:
     spent = _spent(state, now)
     if spent:
         return Finish(reason=spent)
+    parts = _untold(state)
+    if parts:
+        return AskParts(communities=parts)
     wanted = _unmade(state, reply.calls) if reply else ()
     return CallTools(calls=wanted) if wanted else AskModel()
+
+
+def _untold(state: State) -> tuple[str, ...]:
+    """The communities that the model has not been asked about, as far as the budget of calls reaches: the most relevant
+    come first."""
+    told = {answer.community for answer in state.part_answers}
+    parts = state.consulted.parts if state.consulted else ()
+    return tuple(part.community.id for part in parts[: state.budget.calls] if part.community.id not in told)
 
 
 def _unmade(state: State, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:

@@ -12,11 +12,12 @@ from importlib.resources import files
 from typing import Any, Protocol, cast
 
 from agent import consult
-from agent.material import material
-from agent.model import Answer, Model, ModelError, WantedCall
+from agent.material import material, part_material
+from agent.model import Answer, Completion, Model, ModelError, WantedCall
 from agent.redact import redact, redact_values
 from agent.state import (
     AskModel,
+    AskParts,
     CallTools,
     Consult,
     Consulted,
@@ -29,6 +30,7 @@ from agent.state import (
     ModelClaim,
     ModelFailed,
     ModelReplied,
+    PartAnswered,
     State,
     Step,
     ToolAnswered,
@@ -119,6 +121,8 @@ async def perform(world: World, state: State, step: Step) -> Sequence[Event]:
             return await asyncio.gather(*(_call(world, call) for call in calls))
         case AskModel():
             return [await _ask(world, state)]
+        case AskParts(communities=communities):
+            return await _ask_parts(world, state, communities)
         case Finish():
             return []
 
@@ -142,6 +146,8 @@ async def _consult(world: World, state: State, service_id: str | None) -> Consul
     if state.located and state.located.error:
         return Consulted(at=_now(), seconds=seconds(), error=state.located.error)
     try:
+        if state.located and state.located.route != "point":
+            return await consult.consult_incident(world.graph, world.embed, state.incident, state.located, seconds)
         return await consult.consult_graph(world.graph, state.incident.tenant, service_id, seconds)
     except GraphError as error:
         return Consulted(at=_now(), seconds=seconds(), error=str(error))
@@ -225,24 +231,65 @@ async def _ask(world: World, state: State) -> ModelReplied | ModelFailed:
         return ModelFailed(at=_now(), seconds=seconds(), error="no model is configured any more")
     prompt = material(state)
     try:
-        async with asyncio.timeout(world.model_seconds + 5):
-            completion = await world.model.complete(instructions(), prompt, world.model_seconds)
+        completion = await _complete(world.model, world.model_seconds, "investigate", prompt)
     except ModelError as error:
         return ModelFailed(at=_now(), seconds=seconds(), error=redact(str(error)))
-    except TimeoutError:
-        return ModelFailed(at=_now(), seconds=seconds(), error=f"no answer within {world.model_seconds:g} s")
     answer = completion.answer
     return ModelReplied(
         at=_now(),
         seconds=seconds(),
         calls=wanted_calls(state, answer),
         verdict=redact(answer.verdict)[:1000],
-        claims=tuple(
-            ModelClaim(text=redact(claim.text)[:500], evidence=claim.evidence[:10]) for claim in answer.claims[:20]
-        ),
+        claims=_claims(answer),
         prompt=prompt,
         input_tokens=completion.input_tokens,
         output_tokens=completion.output_tokens,
+    )
+
+
+async def _ask_parts(world: World, state: State, communities: Sequence[str]) -> Sequence[PartAnswered]:
+    """One answer a community, in order; a few are asked for at a time, as gateways limit how many may be."""
+    turn = asyncio.Semaphore(_MAX_MODEL_CALLS)
+
+    async def ask(community: str) -> PartAnswered:
+        async with turn:
+            return await _ask_part(world, state, community)
+
+    return await asyncio.gather(*(ask(community) for community in communities))
+
+
+async def _ask_part(world: World, state: State, community: str) -> PartAnswered:
+    seconds = _stopwatch()
+    if world.model is None:
+        return PartAnswered(at=_now(), community=community, error="no model is configured any more")
+    try:
+        prompt = part_material(state, community)
+        completion = await _complete(world.model, world.model_seconds, "part", prompt)
+    except ModelError as error:
+        return PartAnswered(at=_now(), seconds=seconds(), community=community, error=redact(str(error)))
+    return PartAnswered(
+        at=_now(),
+        seconds=seconds(),
+        community=community,
+        text=redact(completion.answer.verdict)[:1000],
+        claims=_claims(completion.answer),
+        input_tokens=completion.input_tokens,
+        output_tokens=completion.output_tokens,
+    )
+
+
+async def _complete(model: Model, seconds: float, prompt: str, shown: str) -> Completion:
+    """One call of the model, which is not waited for longer than it was given. Raises `ModelError`."""
+    try:
+        async with asyncio.timeout(seconds + 5):
+            return await model.complete(instructions(prompt), shown, seconds)
+    except TimeoutError as error:
+        raise ModelError(f"no answer within {seconds:g} s") from error
+
+
+def _claims(answer: Answer) -> tuple[ModelClaim, ...]:
+    return tuple(
+        ModelClaim(text=redact(claim.text)[:500], evidence=claim.evidence[:10]) for claim in answer.claims[:20]
     )
 
 
@@ -274,8 +321,8 @@ def _arguments(wanted: WantedCall) -> dict[str, Any] | None:
     return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else None
 
 
-def instructions() -> str:
-    return files("agent").joinpath("prompts/investigate.txt").read_text(encoding="utf-8")
+def instructions(name: str = "investigate") -> str:
+    return files("agent").joinpath(f"prompts/{name}.txt").read_text(encoding="utf-8")
 
 
 def _now() -> datetime:

@@ -9,32 +9,12 @@ from typing import Any, Generic, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from agent.report import BlastRadius
-from graphrag.model import Direction, Edge, EdgeType, Label, Life, Neighbour, Node, PropertyValue
+from graphrag.model import SAID, Direction, Edge, EdgeType, Label, Life, Neighbour, Node, PropertyValue
 from graphrag.traverse import Member, Path, Reach
 
 Item = TypeVar("Item")
 
 _CRITICALITY = ("criticality", "criticality_basis")
-_SAID: Mapping[EdgeType, str] = {
-    EdgeType.DEPENDS_ON: "depends on",
-    EdgeType.OWNED_BY: "is owned by",
-    EdgeType.HAS_RUNBOOK: "has the runbook",
-    EdgeType.DOCUMENTED_IN: "is documented in",
-    EdgeType.AFFECTED: "affected",
-    EdgeType.RESPONDED_BY: "was answered by",
-    EdgeType.RELATED_TO: "is related to",
-    EdgeType.INTRODUCED_BY: "was introduced by",
-    EdgeType.FIRES_ON: "fires on",
-    EdgeType.MENTIONS: "mentions",
-    EdgeType.IN_COMMUNITY: "is in the community",
-    EdgeType.OWNS: "owns",
-    EdgeType.HAS_MODULE: "has the module",
-    EdgeType.TOUCHES: "touches",
-    EdgeType.EXPOSES: "exposes",
-    EdgeType.RELEVANT_TO: "is relevant to",
-    EdgeType.RELATION: "is related to",
-    EdgeType.CO_OCCURS: "is named together with",
-}
 
 
 # `from` is no name that Python allows.
@@ -311,7 +291,7 @@ def way(path: Path) -> Way:
 
 def said(edge: Edge, source: Named, target: Named) -> str:
     """The sentence that an edge stands for."""
-    words = edge.verb or _SAID[edge.type]
+    words = edge.verb or SAID[edge.type]
     if edge.type is EdgeType.INTRODUCED_BY and source.label == Label.SERVICE:
         words = "was changed by"
     return f"{source.name} {words} {target.name}"

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from agent.loop import investigate
 from agent.planner import plan
 from agent.report import Report, Spend, build
-from agent.state import Event, Incident, State, Step
+from agent.state import AskParts, CallTools, Event, Incident, State, Step
 
 _EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
 
@@ -34,7 +34,13 @@ async def _replay(state: State, events: list[Event]) -> Report:
     async def recorded(state: State, step: Step) -> Sequence[Event]:
         nonlocal moment
         start = len(state.events)
-        count = len(step.calls) if step.kind == "call_tools" else 1
+        match step:
+            case CallTools():
+                count = len(step.calls)
+            case AskParts():
+                count = len(step.communities)
+            case _:
+                count = 1
         taken = events[start : start + count]
         if len(taken) < count:
             raise ValueError(f"the journal ends before the step {step.kind}")

@@ -18,7 +18,17 @@ import structlog
 
 from agent.redact import redact
 from agent.report import Report
-from agent.state import Consulted, Equipped, Located, ModelFailed, ModelReplied, State, ToolAnswered, ToolFailed
+from agent.state import (
+    Consulted,
+    Equipped,
+    Located,
+    ModelFailed,
+    ModelReplied,
+    PartAnswered,
+    State,
+    ToolAnswered,
+    ToolFailed,
+)
 from app.settings import Settings
 
 _MOST_WAITING = 100
@@ -148,5 +158,10 @@ def spans(state: State) -> Iterator[Span]:
                 }
                 output = {"verdict": event.verdict, "claims": [claim.text for claim in event.claims]}
                 yield Span(state.model, "llm", start, event.at, {"prompt": event.prompt[:_MOST_TEXT]}, output, usage)
+            case PartAnswered():
+                usage = {"prompt_tokens": event.input_tokens, "completion_tokens": event.output_tokens}
+                usage["total_tokens"] = event.input_tokens + event.output_tokens
+                output, told = {"text": event.text}, {"part": event.community}
+                yield Span(state.model, "llm", start, event.at, told, output, usage, event.error)
             case ModelFailed():
                 yield Span(state.model, "llm", start, event.at, {}, {}, error=event.error)

@@ -1,4 +1,4 @@
-"""`python -m evals convert|score|run`: make cases of an organisation's data, score them, or all of it with a page."""
+"""`python -m evals convert|score|coverage|run`: make cases of an organisation's data, score them, or do it all."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from pathlib import Path
 from evals import gitlab, otel
 from evals.answer import STORES, Subject, subject
 from evals.case import Case, NoData, read_cases
+from evals.coverage import Coverage, misses, page
 from evals.metrics import Scores, scores
 from evals.tables import Scored, failures, failures_json, results, table
 
 CONVERTERS = {"gitlab": gitlab.convert, "otel": otel.convert}
 FOLDERS = {"gitlab": "gitlab-runbooks", "otel": "otel-demo"}
+QUESTIONS = Path(__file__).parent / "questions"
 RESULTS = Path(__file__).parent / "results" / "README.md"
 
 
@@ -29,6 +31,8 @@ def main(arguments: Sequence[str]) -> int:
             _convert(asked.organisation, asked.data, asked.out)
         elif asked.command == "score":
             _score(asked)
+        elif asked.command == "coverage":
+            _cover(asked)
         else:
             _run(asked.data, asked.store, asked.out)
     except NoData as error:
@@ -50,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("--store", choices=STORES, default="sqlite")
     score.add_argument("--json", action="store_true", help="print JSON")
     score.add_argument("--failures", action="store_true", help="print each miss, with what was offered and why")
+    cover = commands.add_parser("coverage", help="measure what answers about the whole cover, against plain vectors")
+    cover.add_argument("--org", type=Path, required=True, help="the organisation's folder")
+    cover.add_argument("--questions", type=Path, required=True, help="cases with a question and expect.community")
+    cover.add_argument("--store", choices=STORES, default="sqlite")
+    cover.add_argument("--failures", action="store_true", help="print, for each answer, what it did not name")
     run = commands.add_parser("run", help="convert and score everything and write the page of results")
     run.add_argument("--data", type=Path, required=True, help=f"the folder that holds {' and '.join(FOLDERS.values())}")
     run.add_argument("--store", choices=STORES, default="sqlite")
@@ -74,10 +83,26 @@ def _score(asked: argparse.Namespace) -> None:
         print(failures(found.misses))
 
 
+def _cover(asked: argparse.Namespace) -> None:
+    cases = read_cases(asked.questions)
+    if not cases or not all(case.question and case.expect.community for case in cases):
+        raise NoData(f"{asked.questions} must hold questions only, each with what an answer should cover.")
+    found = asyncio.run(_coverage_of(asked.org, cases, asked.store))
+    print(page({asked.questions.stem: found}))
+    if asked.failures:
+        print(misses(found))
+
+
+async def _coverage_of(organisation: Path, cases: Sequence[Case], store: str) -> Coverage:
+    async with subject(organisation, store) as asked:
+        return await asked.coverage(cases)
+
+
 def _run(data: Path, store: str, out: Path) -> None:
     """What is there is scored; when nothing is, the page stays as it is."""
     scored: list[Scored] = []
     absent: list[str] = []
+    covered: dict[str, Coverage] = {}
     with tempfile.TemporaryDirectory(prefix="evals-") as home:
         for organisation, folder in FOLDERS.items():
             try:
@@ -93,10 +118,12 @@ def _run(data: Path, store: str, out: Path) -> None:
             for file, each in zip(files, found, strict=True):
                 print(f"{folder}, {file.name}\n{table(each)}\n", flush=True)
                 scored.append(Scored(folder, file.stem, each))
+            questions = read_cases(QUESTIONS / f"{organisation}.jsonl")
+            covered[folder] = asyncio.run(_coverage_of(Path(home, organisation, "org"), questions, store))
     if not scored:
         raise NoData(f"Nothing was scored: there is no data in {data}. Name its folder with DATA=DIR.")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(results(scored, absent, store), encoding="utf-8")
+    out.write_text(f"{results(scored, absent, store)}\n{page(covered)}\n", encoding="utf-8")
     print(f"Written to {out}.")
 
 

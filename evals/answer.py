@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent.consult import consult_graph, locate_incident
+from agent.consult import consult_incident, locate_incident
+from agent.parts import evidence_of
 from agent.report import build
 from agent.state import Consulted, Incident, Located, State
 from app.main import open_graph
@@ -17,6 +18,7 @@ from app.settings import SettingsError, load_settings
 from app.webhook import alert_facts, decide, title_of
 from connectors.alertmanager import Meaningless, NotJson, parse_notification
 from evals.case import Case, NoData
+from evals.coverage import Coverage, measure
 from evals.metrics import Answer, Offered
 from graphrag.errors import GraphError
 from graphrag.ingest import IngestReport, ingest
@@ -47,13 +49,19 @@ class Subject:
             if isinstance(incident, str):
                 return Answer(resolved=False, explanation=incident)
             located = await locate_incident(self._store, self._embed, incident, lambda: 0.0, self._weights)
-            service = located.service
-            consulted = await consult_graph(self._store, TENANT, service.id if service else None, lambda: 0.0)
+            consulted = await consult_incident(self._store, self._embed, incident, located, lambda: 0.0)
             seconds = time.perf_counter() - began
             owners = await self._owners([each.id for each in located.candidates])
         except GraphError as error:
             raise NoData(f"The graph failed at case {case.id}: {error}") from error
         return _answer(incident, located, consulted, owners, seconds)
+
+    async def coverage(self, cases: Sequence[Case]) -> Coverage:
+        """What answers to questions about the whole cover. Raises `NoData` when the graph fails."""
+        try:
+            return await measure(self._store, self._embed, TENANT, cases)
+        except GraphError as error:
+            raise NoData(f"The graph failed: {error}") from error
 
     async def _owners(self, services: Sequence[str]) -> tuple[str, ...]:
         """The teams that own these services, in this order."""
@@ -125,6 +133,7 @@ def _answer(
     searched = [each.text("path") or each.text("url") or each.name for each in located.documents]
     around = (*consulted.runbooks, *consulted.documents, *consulted.dependencies, *consulted.dependents)
     entities = (*located.candidates, *located.documents, *consulted.releases, *consulted.incidents, *around)
+    entities = (*entities, *evidence_of(consulted))
     team = report.owner.team or ""
     return Answer(
         resolved=located.service is not None,

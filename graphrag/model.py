@@ -86,6 +86,28 @@ ENDS: Mapping[EdgeType, tuple[frozenset[Label], frozenset[Label]]] = {
 }
 """Which labels an edge of each type may leave and reach. Written facts are held to it."""
 
+SAID: Mapping[EdgeType, str] = {
+    EdgeType.DEPENDS_ON: "depends on",
+    EdgeType.OWNED_BY: "is owned by",
+    EdgeType.HAS_RUNBOOK: "has the runbook",
+    EdgeType.DOCUMENTED_IN: "is documented in",
+    EdgeType.AFFECTED: "affected",
+    EdgeType.RESPONDED_BY: "was answered by",
+    EdgeType.RELATED_TO: "is related to",
+    EdgeType.INTRODUCED_BY: "was introduced by",
+    EdgeType.FIRES_ON: "fires on",
+    EdgeType.MENTIONS: "mentions",
+    EdgeType.IN_COMMUNITY: "is in the community",
+    EdgeType.OWNS: "owns",
+    EdgeType.HAS_MODULE: "has the module",
+    EdgeType.TOUCHES: "touches",
+    EdgeType.EXPOSES: "exposes",
+    EdgeType.RELEVANT_TO: "is relevant to",
+    EdgeType.RELATION: "is related to",
+    EdgeType.CO_OCCURS: "is named together with",
+}
+"""How a fact of each type reads, from source to target. A RELATION's own verb says more."""
+
 
 class EntityKind(StrEnum):
     """What an `Entity` is. All but a concept are named things, and only named things co-occur."""

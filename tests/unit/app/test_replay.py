@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent.report import Report, build
-from agent.state import Budget, Event, ModelClaim, State
+from agent.state import Budget, Event, ModelClaim, Part, PartAnswered, State
 from app.journal import Kept, bundle
 from app.replay import replay
 from connectors.tool import ToolCall
@@ -18,6 +18,7 @@ from tests.unit.agent.scene import (
     answered,
     consulted,
     equipped,
+    known,
     located,
     model_failed,
     replied,
@@ -32,6 +33,15 @@ WITH_A_MODEL = (
     replied(EXTRA),
     answered(EXTRA, text="panic in charge()"),
     replied(verdict="A panic.", claims=[ModelClaim(text="It panics.", evidence=("ask-1",))]),
+)
+PARTS = tuple(Part(community=known(name, "Community"), title=name, text=f"{name}.") for name in ("one", "two"))
+BY_PARTS = (
+    located("unresolved", (), route="whole"),
+    consulted(service=None, team=None, dependencies=(), dependents=(), parts=PARTS),
+    equipped(),
+    PartAnswered(at=OPENED, community="community-one", text="The first.", input_tokens=5),
+    PartAnswered(at=OPENED, community="community-two", error="no answer within 40 s"),
+    replied(verdict="Both."),
 )
 
 
@@ -51,9 +61,10 @@ def as_a_file(final: State, report: Report | None) -> dict[str, Any]:
         (PLAN_ALONE, "", "the plan is done; no model is configured"),
         (UNRESOLVED, "", "the plan is done; no model is configured"),
         (WITH_A_MODEL, "small-model", "the model has what it needs"),
+        (BY_PARTS, "small-model", "the model has what it needs"),
         ((*PLAN_ALONE, model_failed()), "small-model", "the plan is done; the model failed"),
     ],
-    ids=["plan alone", "unresolved", "with a model", "model failed"],
+    ids=["plan alone", "unresolved", "with a model", "by parts", "model failed"],
 )
 def test_a_journal_gives_the_same_report_again(events: tuple[Event, ...], model: str, reason: str) -> None:
     final, report = finished(*events, model=model, reason=reason)
