@@ -13,10 +13,11 @@ from typing import Any
 
 from graphrag.errors import Refused
 from graphrag.identity import name_key
+from graphrag.lives import ended
 from graphrag.model import SYMMETRIC, Edge, EdgeFact, EdgeType, Facts, History, Node, Record, Ref, Rewrite, edge_id
 from graphrag.store import GraphStore
 from graphrag.stored import time_text
-from graphrag.writing import DENIAL, check_edge, ended
+from graphrag.writing import DENIAL, check_edge
 
 CORRECTION = "correction"
 """The kind of record that a correction leaves, and the source that an asserted fact stands on."""

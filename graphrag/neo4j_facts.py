@@ -16,6 +16,7 @@ from typing import Any, Generic, LiteralString, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult
 
+from graphrag.lives import Run
 from graphrag.model import (
     WORLD,
     Edge,
@@ -38,7 +39,6 @@ from graphrag.writing import (
     DENIAL,
     NameKey,
     NodeDecision,
-    Run,
     decide_edges,
     decide_nodes,
     edge_ids,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from graphrag.corrections import CORRECTION
+from graphrag.lives import ended
 from graphrag.model import WORLD, Direction, Edge, EdgeType, History, Label, Node, Rewrite, interval
 from graphrag.store import GraphStore
-from graphrag.writing import ended
 
 STARTING_WEIGHT = 1.0
 """Of a CO_OCCURS edge that has no `weight` of its own yet."""

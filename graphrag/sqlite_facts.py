@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrag.lives import Run
 from graphrag.model import WORLD, Edge, Facts, History, Node, Rewrite, WriteReport, interval
 from graphrag.sqlite_rows import EDGE_COLUMNS, NODE_COLUMNS, as_json, read_edges, read_node, read_nodes
 from graphrag.sqlite_vectors import STORED, vectors_changed
@@ -20,7 +21,6 @@ from graphrag.writing import (
     EdgeDecision,
     NameKey,
     NodeDecision,
-    Run,
     decide_edges,
     decide_nodes,
     edge_ids,

@@ -6,13 +6,13 @@ A store loads what it knows about the facts' names, asks `decide_nodes`, loads t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from graphrag.identity import identifier_key, name_key
+from graphrag.lives import Run, begun, confirmed, ended, seen_again, unseen
 from graphrag.model import (
     ENDS,
     SYMMETRIC,
@@ -21,9 +21,7 @@ from graphrag.model import (
     EdgeFact,
     EdgeType,
     EntityKind,
-    Facts,
     Label,
-    Life,
     Node,
     NodeFact,
     Properties,
@@ -94,22 +92,6 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
-class Run:
-    """The facts of several sources that are written together. They were seen in one run of discovery, so they have one
-    time and one scope; a fact that several of them tell is confirmed once."""
-
-    def __init__(self, parts: Sequence[Facts]) -> None:
-        """Raises ValueError for parts of different times or scopes."""
-        if len({(part.scope, part.seen_at) for part in parts}) > 1:
-            raise ValueError("What is written together was seen at one time and in one scope.")
-        self.scope = parts[0].scope
-        self.seen_at = _utc(parts[0].seen_at)
-        self.nodes = [(part.source, fact) for part in parts for fact in part.nodes]
-        self.edges = [(part.source, fact) for part in parts for fact in part.edges]
-        self.complete = frozenset(part.source for part in parts if part.complete)
-        """The sources that said all they have to say."""
-
-
 def fact_keys(run: Run) -> set[NameKey]:
     """Every name that the facts use, so that a store can look up who holds it."""
     keys = {NameKey(run.scope, fact.label, key) for _, fact in run.nodes for key in _keys_of(fact)}
@@ -145,7 +127,7 @@ def decide_nodes(tenant: str, run: Run, owners: Mapping[NameKey, str], nodes: Ma
     for source, fact in run.nodes:
         work.see(source, fact)
     put = {id: work.nodes[id] for id in work.seen}
-    closed, shared = _unseen(run, {**nodes, **put}, work.seen)
+    closed, shared = unseen(run, {**nodes, **put}, work.seen)
     gone = {node.id for node in closed}
     put |= {node.id: node for node in shared}
     return NodeDecision(
@@ -155,7 +137,7 @@ def decide_nodes(tenant: str, run: Run, owners: Mapping[NameKey, str], nodes: Ma
         owners={key: id for key, id in work.owners.items() if id not in gone},
         concepts=frozenset(id for id, node in work.nodes.items() if node.properties.get("kind") == EntityKind.CONCEPT),
         added=work.added,
-        confirmed=_confirmed(run, work.seen, nodes),
+        confirmed=confirmed(run, work.seen, nodes),
         told=tuple(id for id, node in put.items() if id not in nodes or _told(node) != _told(nodes[id])),
     )
 
@@ -200,7 +182,7 @@ def decide_edges(
             put[id] = _seen_edge(tenant, run, source, fact, ends, put.get(id), edges.get(id))
             seen.setdefault(id, set()).add(source)
     gone = {node.id for node in nodes.closed}
-    closed, shared = _unseen(run, {**edges, **put}, seen)
+    closed, shared = unseen(run, {**edges, **put}, seen)
     closed += [edge for edge in edges.values() if edge.source in gone or edge.target in gone]
     ended_edges = {edge.id: edge for edge in closed}
     put |= {edge.id: edge for edge in shared if edge.id not in ended_edges}
@@ -210,7 +192,7 @@ def decide_edges(
         dangling=tuple(dangling),
         denied=tuple(kept_out),
         added=sum(id not in edges for id in seen),
-        confirmed=_confirmed(run, seen, edges),
+        confirmed=confirmed(run, seen, edges),
     )
 
 
@@ -244,7 +226,7 @@ class _NodeRun:
                 tenant=self.tenant,
                 label=fact.label,
                 name=storable(fact.name.strip()),
-                life=_begun(self.run.seen_at, source, fact.confidence),
+                life=begun(self.run.seen_at, source, fact.confidence),
                 summary=storable(fact.summary),
                 aliases=_spellings(spoken, without=key),
                 properties=_checked(fact.properties),
@@ -255,7 +237,7 @@ class _NodeRun:
         else:
             self.nodes[id] = replace(
                 known,
-                life=_seen_again(known.life, self.run, source, fact.confidence),
+                life=seen_again(known.life, self.run, source, fact.confidence),
                 summary=storable(fact.summary) or known.summary,
                 aliases=known.aliases + _spellings(spoken),
                 properties={**known.properties, **_checked(fact.properties)},
@@ -361,7 +343,7 @@ def _seen_edge(
             type=fact.type,
             source=ends[0],
             target=ends[1],
-            life=_begun(run.seen_at, source, fact.confidence),
+            life=begun(run.seen_at, source, fact.confidence),
             summary=storable(fact.summary),
             properties=_checked(fact.properties),
             verb=storable(fact.verb.strip()),
@@ -370,36 +352,11 @@ def _seen_edge(
         )
     return replace(
         current,
-        life=_seen_again(current.life, run, source, fact.confidence),
+        life=seen_again(current.life, run, source, fact.confidence),
         summary=storable(fact.summary) or current.summary,
         properties={**current.properties, **_checked(fact.properties)},
         chunks=tuple(dict.fromkeys((*current.chunks, *fact.chunks))),
     )
-
-
-_Known = TypeVar("_Known", Node, Edge)
-
-
-def _unseen(run: Run, facts: Mapping[str, _Known], seen: Mapping[str, set[str]]) -> tuple[list[_Known], list[_Known]]:
-    """What complete sources no longer see: the facts that nobody else stands for, and those that others do, without
-    them."""
-    alone: list[_Known] = []
-    shared: list[_Known] = []
-    for id, fact in facts.items():
-        sources = fact.life.sources
-        left = tuple(each for each in sources if each not in run.complete or each in seen.get(id, ()))
-        if len(left) == len(sources) or fact.scope != run.scope:
-            continue
-        if left:
-            shared.append(replace(fact, life=replace(fact.life, sources=left)))
-        else:
-            alone.append(fact)
-    return alone, shared
-
-
-def _confirmed(run: Run, seen: Iterable[str], known: Mapping[str, Node] | Mapping[str, Edge]) -> int:
-    """How many of those seen were there before this run."""
-    return sum(id in known and known[id].life.last_seen < run.seen_at for id in seen)
 
 
 def _check_node(fact: NodeFact) -> None:
@@ -419,34 +376,6 @@ def check_edge(fact: EdgeFact) -> None:
         )
     if bool(fact.verb.strip()) != (fact.type is EdgeType.RELATION):
         raise ValueError("A RELATION needs a verb, and no other type has one.")
-
-
-@lru_cache(maxsize=1_024)
-def _begun(moment: datetime, source: str, confidence: float) -> Life:
-    return Life(valid_from=moment, first_seen=moment, last_seen=moment, sources=(source,), confidence=float(confidence))
-
-
-def _seen_again(life: Life, run: Run, source: str, confidence: float) -> Life:
-    """Confirmations count runs, which are told by their time: a fact told twice in one run counts once. The surest
-    source sets the confidence."""
-    return replace(
-        life,
-        last_seen=max(life.last_seen, run.seen_at),
-        confirmations=life.confirmations + (life.last_seen < run.seen_at),
-        sources=tuple(dict.fromkeys((*life.sources, source))),
-        confidence=max(life.confidence, float(confidence)),
-    )
-
-
-def ended(life: Life, seen_at: datetime) -> Life:
-    """The life of a fact that is closed."""
-    return replace(life, valid_to=max(life.valid_from, _utc(seen_at)))
-
-
-def _utc(moment: datetime) -> datetime:
-    if moment.tzinfo is None:
-        raise ValueError("Facts need an aware `seen_at`, for instance datetime.now(UTC).")
-    return moment.astimezone(UTC)
 
 
 def _checked(properties: Properties) -> dict[str, PropertyValue]:

@@ -22,10 +22,11 @@ from app.live_sources import CALLS_AT_ONCE, MOST_SERVICES, LiveFacts, LiveSource
 from connectors.mcp import McpFleet, McpServer
 from connectors.tool import ToolCall, ToolOutcome, ToolSpec
 from graphrag.identity import name_key
+from graphrag.lives import Run
 from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, Node, NodeFact, Ref
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
-from graphrag.writing import Run, decide_edges, decide_nodes
+from graphrag.writing import decide_edges, decide_nodes
 from tests.unit.app.test_live_facts import node
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

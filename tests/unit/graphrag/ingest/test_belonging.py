@@ -16,11 +16,12 @@ from graphrag.ingest.backstage import read_entities
 from graphrag.ingest.catalogue import Catalogue, read_catalogue
 from graphrag.ingest.folder import SourceFile
 from graphrag.ingest.stated import Known, read_stated
+from graphrag.lives import Run
 from graphrag.model import EdgeType, Facts, Label, NodeFact
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
 from graphrag.traverse import blast_radius
-from graphrag.writing import Run, decide_edges, decide_nodes
+from graphrag.writing import decide_edges, decide_nodes
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 

@@ -20,8 +20,9 @@ from graphrag.ingest.sources.grafana import read_dashboard
 from graphrag.ingest.sources.kubernetes import read_manifests
 from graphrag.ingest.sources.prometheus_rules import read_rules
 from graphrag.ingest.sources.service_graph import read_service_graph
+from graphrag.lives import Run
 from graphrag.model import Facts
-from graphrag.writing import Run, decide_edges, decide_nodes, fact_keys
+from graphrag.writing import decide_edges, decide_nodes, fact_keys
 
 PATH = "compose.yaml"
 NAMES = {"till": "till", "books": "books"}
