@@ -112,6 +112,7 @@ EXAMPLES: Mapping[str, Any] = {
         "blast_radius": _RADIUS,
         "incidents": _page(),
         "releases": _page(),
+        "relations": _page(),
         "life": _LIFE,
         "as_of": None,
     },

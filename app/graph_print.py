@@ -67,6 +67,7 @@ def profile_lines(found: Profile) -> RenderableType:
     parts += _section("documents", found.documents, _place)
     parts += _section("incidents", found.incidents, _incident)
     parts += _section("releases", found.releases, _release)
+    parts += _section("also said of it, which settles nothing", found.relations, _said)
     return Group(*parts, *_as_of(found.as_of))
 
 
@@ -199,6 +200,10 @@ def _section(heading: str, found: Listed[Related], note: Callable[[Related], str
         table.add_row(Text(plain(_title(each))), Text(plain(note(each))))
     more = " (the first; there are more)" if found.more else ""
     return [Text(f"{heading}{more}", "bold"), Padding(table, (0, 0, 0, 2))]
+
+
+def _said(found: Related) -> str:
+    return f"{found.verb}; nobody defines this name" if found.properties.get("unresolved") else found.verb
 
 
 def _title(found: Related) -> str:

@@ -62,12 +62,13 @@ WORTH_A_WAY = tuple(
 async def profile(graph: Graph, name: str, view: View = NOW) -> Profile:
     """All that is known about a service. Raises `AppError` for a name that is none."""
     service = await find_service(graph, name, view)
-    (runbooks, documents, needs, needed), (owners, reach, incidents, releases) = await asyncio.gather(
+    (runbooks, documents, needs, needed, relations), (owners, reach, incidents, releases) = await asyncio.gather(
         asyncio.gather(
             _page(graph, service, [EdgeType.HAS_RUNBOOK], Direction.OUT, PAGE, None, view),
             _page(graph, service, [EdgeType.DOCUMENTED_IN], Direction.OUT, PAGE, None, view),
             _page(graph, service, [EdgeType.DEPENDS_ON], Direction.OUT, PAGE, None, view),
             _page(graph, service, [EdgeType.DEPENDS_ON], Direction.IN, PAGE, None, view),
+            _page(graph, service, [EdgeType.RELATION], Direction.OUT, PAGE, None, view),
         ),
         asyncio.gather(
             graph.store.neighbours(graph.tenant, service.id, [EdgeType.OWNED_BY], Direction.OUT, PAGE, None, view),
@@ -93,6 +94,7 @@ async def profile(graph: Graph, name: str, view: View = NOW) -> Profile:
         blast_radius=radius_in_short(reach),
         incidents=incidents,
         releases=releases,
+        relations=relations,
         life=lived(service.life),
         as_of=view.as_of,
     )

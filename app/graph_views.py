@@ -102,7 +102,8 @@ class EntityPage(Entity):
 
 
 class Profile(View):
-    """All that is known about a service, each fact with where it comes from."""
+    """All that is known about a service, each fact with where it comes from. `relations` are what was said of it and
+    settles nothing, in the words of their `verb`: hearsay, names that nobody defines, and the like."""
 
     id: str
     name: str
@@ -119,6 +120,7 @@ class Profile(View):
     blast_radius: BlastRadius
     incidents: Listed[Related]
     releases: Listed[Related]
+    relations: Listed[Related]
     life: Lived
     as_of: datetime | None = None
 

@@ -28,8 +28,8 @@ Names = Mapping[str, str]
 """The key of a name -> the name of the entity it means."""
 
 _UNRESOLVED = {
-    EdgeType.DEPENDS_ON: ("dependent on", EntityKind.SYSTEM),
-    EdgeType.OWNED_BY: ("owned by", EntityKind.ORGANISATION),
+    EdgeType.DEPENDS_ON: ("depends on", EntityKind.SYSTEM),
+    EdgeType.OWNED_BY: ("is owned by", EntityKind.ORGANISATION),
 }
 
 
@@ -154,7 +154,7 @@ def _unresolved(edges: Iterable[EdgeFact], services: Names, teams: Names, entiti
         if names is None or name_key(edge.target.name) in names or name_key(edge.source.name) not in services:
             continue
         verb, kind = _UNRESOLVED[edge.type]
-        summary = f"{edge.target.name}: nobody defines this name, but {edge.source.name} is {verb} it."
+        summary = f"{edge.target.name}: nobody defines this name, which {edge.source.name} {verb}."
         properties: dict[str, PropertyValue] = {"kind": kind.value, "unresolved": True}
         if name_key(edge.target.name) not in entities:
             found.nodes.append(
