@@ -174,7 +174,7 @@ def test_an_entity_that_somebody_takes_for_a_service_stays_what_it_is() -> None:
     stated = read_stated([SourceFile("catalog.yaml", text)], {}, "org", Known())
     (shop,) = (fact for fact in stated.nodes if fact.label is Label.ENTITY)
     assert shop.properties == {"kind": "system"}
-    assert ("till", "dependent on", "shop") in {(e.source.name, e.verb, e.target.name) for e in stated.edges}
+    assert ("till", "depends on", "shop") in {(e.source.name, e.verb, e.target.name) for e in stated.edges}
 
 
 async def test_circles_of_ownership_and_of_parents_do_no_harm(store: GraphStore) -> None:
