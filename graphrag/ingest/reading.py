@@ -20,6 +20,8 @@ from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, Ref, node_id
 
 Complete = Callable[[str], Awaitable[str]]
 
+_MOST_CHUNKS = 5
+
 
 def _as_it_is(text: str) -> str:
     return text
@@ -88,6 +90,8 @@ class PageReader:
         page, passages = Ref(document.label, name_of(document)), document.passages
         cuts = self._cuts(page.name, passages)
         found = document_facts(document, page.name, self._services, runbook_of or (), incidents, self._teams)
+        if document.label is Label.INCIDENT:  # of which the text tells what its front matter does not
+            found = replace(found, edges=self._where_named(found.edges, page, cuts))
         said = as_said(extract(page, cuts, self._vocabulary), self._services, self._settled)
         return self._joined(page, cuts, [found, chunk_facts(page, document.title, passages), said], failures)
 
@@ -113,6 +117,19 @@ class PageReader:
         )
         told = (*failures, *(failure for part in parts for failure in part.failures))
         return PageFacts(page, tuple(cuts), tuple(nodes), tuple(edges), tuple(dict.fromkeys(told)))
+
+    def _where_named(self, edges: Sequence[EdgeFact], page: Ref, cuts: Sequence[Cut]) -> list[EdgeFact]:
+        """With the passages that name the other end. What only the front matter names was read in none."""
+        named: dict[Ref, list[str]] = {}
+        for cut in cuts:
+            text = "\n".join((*cut.passage.headings, cut.passage.text))
+            for ref in {ref for match in self._vocabulary.find(text) for ref in match.refs}:
+                named.setdefault(ref, []).append(cut.id)
+        others = (edge.target if edge.source == page else edge.source for edge in edges)
+        return [
+            replace(edge, chunks=edge.chunks or tuple(named.get(other, ())[:_MOST_CHUNKS]))
+            for edge, other in zip(edges, others, strict=True)
+        ]
 
     def _cuts(self, page: str, passages: Sequence[Passage]) -> list[Cut]:
         names = [chunk_name(page, passage.ordinal) for passage in passages]

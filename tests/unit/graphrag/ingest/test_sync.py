@@ -82,6 +82,10 @@ class Organisation:
         found = (await self.store.resolve("t", [name_key(name)], [label])).get(name_key(name), [])
         return found[0] if found else None
 
+    async def edges_from(self, label: Label, type: EdgeType) -> list[tuple[str, str, Edge]]:
+        from_there = {node.name for node in await self.store.all_nodes("t", [label])}
+        return [each for each in await self.edges(type) if each[0] in from_there]
+
     async def edges(self, type: EdgeType) -> list[tuple[str, str, Edge]]:
         nodes = {node.id: node for node in await self.store.all_nodes("t")}
         edges = await self.store.edges("t", list(nodes), [type], Direction.OUT, 1000)
@@ -200,6 +204,20 @@ async def test_a_moved_postmortem_stays_the_incident_it_was(organisation: Organi
     assert before is not None
     assert after is not None
     assert after.id == before.id
+
+
+async def test_what_a_past_incident_tells_leads_to_the_passage_that_names_it(organisation: Organisation) -> None:
+    organisation.put("catalog.yaml", CATALOGUE)
+    organisation.put(
+        "postmortems/night.md",
+        "# The long night\n\nDate: 2026-01-04\n\n## Root cause\n\nA disk was full.\n\n"
+        "## Affected services\n\n- `till`\n",
+    )
+    await organisation.run()
+    ((incident, service, edge),) = await organisation.edges_from(Label.INCIDENT, EdgeType.AFFECTED)
+    assert (incident, service) == ("The long night", "till")
+    (chunk,) = (await organisation.store.nodes("t", edge.chunks)).values()
+    assert "Affected services" in chunk.summary
 
 
 async def test_a_page_is_read_again_when_the_names_it_may_speak_of_have_changed(organisation: Organisation) -> None:
