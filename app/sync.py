@@ -6,8 +6,10 @@ ledger in the graph says. Two runs exclude each other by the graph's own lease, 
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import structlog
 from dbos import DBOS, SetWorkflowID
@@ -22,10 +24,15 @@ from app.reading import open_reading
 from app.settings import Settings
 from graphrag.embed import Embedding
 from graphrag.errors import GraphError
-from graphrag.ingest import AlreadyRunning, ingest, known_places, last_run
+from graphrag.ingest import AlreadyRunning, IngestReport, ingest, known_places, last_run
 from graphrag.store import GraphStore
 
 NIGHTLY = "nightly-sync"
+TRIES = 5
+PAUSE_SECONDS = 20.0
+"""A run that died with its container holds the graph for another minute; who goes on with it has to outwait that."""
+Result = TypeVar("Result")
+
 log = structlog.get_logger()
 
 
@@ -81,17 +88,32 @@ class Syncing:
         try:
             folders = await known_places(self._graph, tenant)
             live = LiveSources(self._fleet, self._settings.tool_seconds, owned_in(self._graph, tenant))
-            now = datetime.now(UTC)
             async with open_reading(self._settings) as reading:
-                report = await ingest(
-                    self._graph, self._embedding, tenant, folders, now=now, live=live, reading=reading
-                )
+
+                async def run() -> IngestReport:
+                    now = datetime.now(UTC)
+                    return await ingest(
+                        self._graph, self._embedding, tenant, folders, now=now, live=live, reading=reading
+                    )
+
+                report = await patiently(run, TRIES, PAUSE_SECONDS)
         except AlreadyRunning:
             log.info("sync_left_to_another", tenant=tenant)
         except GraphError as error:
             log.error("sync_failed", tenant=tenant, error=str(error))
         else:
             log.info("sync_done", tenant=tenant, added=report.added, closed=report.closed, read=report.read)
+
+
+async def patiently(run: Callable[[], Awaitable[Result]], tries: int, pause: float) -> Result:
+    """What `run` gives. While another has the graph it is tried again, `tries` times in all and `pause` seconds apart;
+    then `AlreadyRunning` passes through."""
+    for _ in range(tries - 1):
+        try:
+            return await run()
+        except AlreadyRunning:
+            await asyncio.sleep(pause)
+    return await run()
 
 
 router = APIRouter(tags=["sync"])
