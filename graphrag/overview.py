@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from graphrag.embed import Embed, EmbeddingUnavailable
 from graphrag.model import Direction, Edge, EdgeType, Hit, Label, Node
+from graphrag.rank import fuse
 from graphrag.routing import topic
 from graphrag.store import GraphStore
 
@@ -117,7 +118,7 @@ async def overview(
         return await _everything(store, tenant, limits)
     lists = await _search(store, embed, tenant, text)
     found = {hit.node.id: hit.node for hits in lists for hit in hits}
-    fused = fuse(lists)
+    fused = fuse([[hit.node.id for hit in hits] for hits in lists], _K)
     scores = await _services(store, tenant, found, fused)
     communities = [id for id, node in found.items() if node.label is Label.COMMUNITY]
     above = {**{id: id for id in communities}, **await coarsest(store, tenant, [*scores, *communities])}
@@ -148,15 +149,6 @@ async def _search(store: GraphStore, embed: Embed, tenant: str, question: str) -
     if any(vector):
         searches += [store.search_vectors(tenant, vector, SEARCH_LIMIT, labels) for labels in kinds]
     return list(await asyncio.gather(*searches))
-
-
-def fuse(lists: Iterable[Sequence[Hit]]) -> dict[str, float]:
-    """Reciprocal rank fusion: by id, the sum over the lists of 1 / (k + rank)."""
-    scores: defaultdict[str, float] = defaultdict(float)
-    for hits in lists:
-        for rank, hit in enumerate(hits, start=1):
-            scores[hit.node.id] += 1 / (_K + rank)
-    return dict(scores)
 
 
 async def _services(

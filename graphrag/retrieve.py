@@ -8,12 +8,12 @@ than none. Which pages speak of it, `graphrag.pages` finds.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphrag.embed import Embed, EmbeddingUnavailable
 from graphrag.model import Hit, Label
+from graphrag.rank import fuse as fuse_ids
 from graphrag.resolve import Alike, Candidate, Certainty, Thresholds, resolve
 from graphrag.signals import Signal, Signals, signals_from_alerts, signals_from_question
 from graphrag.store import GraphStore
@@ -33,8 +33,6 @@ __all__ = [
 
 SEARCH_LIMIT = 30
 _SEARCHED = (Label.SERVICE,)
-RRF_K = 60
-"""The constant of reciprocal rank fusion; 60 is what Cormack, Clarke and Büttcher (SIGIR 2009) found good."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +74,6 @@ async def _nothing() -> list[Hit]:
     return []
 
 
-def fuse(lists: Sequence[Sequence[Hit]]) -> dict[str, float]:
-    """Reciprocal rank fusion: a node's score is the sum over lists of 1 / (k + rank)."""
-    scores: dict[str, float] = defaultdict(float)
-    for hits in lists:
-        for rank, hit in enumerate(hits, start=1):
-            scores[hit.node.id] += 1 / (RRF_K + rank)
-    return dict(scores)
+def fuse(lists: Iterable[Sequence[Hit]]) -> dict[str, float]:
+    """Reciprocal rank fusion of what searches found, by node id."""
+    return fuse_ids([[hit.node.id for hit in hits] for hits in lists])

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from graphrag.communities import refresh
 from graphrag.embed import EmbeddingUnavailable
-from graphrag.model import EdgeFact, EdgeType, Facts, Hit, Label, Life, Node, NodeFact, Ref
-from graphrag.overview import Limits, Part, fill, fuse, length, overview
+from graphrag.model import EdgeFact, EdgeType, Facts, Label, Life, Node, NodeFact, Ref
+from graphrag.overview import Limits, Part, fill, length, overview
+from graphrag.rank import fuse
 from graphrag.sqlite_store import SqliteStore
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -186,6 +187,5 @@ def test_with_room_enough_nothing_is_left_out(parts: list[Part]) -> None:
 
 
 def test_what_several_lists_agree_on_comes_first() -> None:
-    a, b, c = (Hit(node(name), 1.0) for name in "abc")
-    scores = fuse([[a, b], [b, c]])
-    assert max(scores, key=lambda id: scores[id]) == b.node.id
+    scores = fuse([["a", "b"], ["b", "c"]])
+    assert max(scores, key=lambda id: scores[id]) == "b"
