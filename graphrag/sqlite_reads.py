@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -28,11 +28,15 @@ from graphrag.model import (
     View,
 )
 from graphrag.sqlite_rows import (
+    CURRENT_EDGE_COLUMNS,
+    CURRENT_NODE_COLUMNS,
     EDGE_COLUMNS,
     LABELS,
     NODE_COLUMNS,
     Row,
     as_json,
+    edges_by_ends,
+    nodes_by_name,
     read_edge,
     read_edges,
     read_node,
@@ -53,8 +57,8 @@ from graphrag.writing import storable
 
 _NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
 _EDGE = ", ".join(f"e.{name}" for name in EDGE_COLUMNS)
-_BY_ENDS = itemgetter(*map(EDGE_COLUMNS.index, ("type", "source", "target", "verb", "scope")))
-_BY_CONFIRMATIONS = itemgetter(EDGE_COLUMNS.index("confirmations"))
+_SHORT_NODE = ", ".join(f"n.{name}" for name in CURRENT_NODE_COLUMNS)
+_SHORT_EDGE = ", ".join(f"e.{name}" for name in CURRENT_EDGE_COLUMNS)
 _HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
 
 
@@ -74,11 +78,12 @@ def answer(db: sqlite3.Connection, tenant: str, ask: Ask) -> Any:
 def nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
     sql = _ever(
         view,
-        """SELECT {n_columns} FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
+        """SELECT {n_walked} FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
         WHERE {n_seen}""",
     )
     rows = _plain(db, sql, {**_seen(tenant, view), "ids": _storable(ids)})
-    return {node.id: node for node in read_nodes(rows)}
+    found = nodes_by_name(rows, tenant, view.scopes[0]) if _in_short(view) else read_nodes(rows)
+    return {node.id: node for node in found}
 
 
 def resolve(
@@ -134,7 +139,7 @@ def edges(
     # An edge of which both ends are asked for comes once: UNION, not UNION ALL.
     sql = _ever(
         view,
-        """SELECT {e_columns} FROM (
+        """SELECT {e_walked} FROM (
         SELECT e.row AS row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
         WHERE {leaving} AND {e_seen}
         UNION
@@ -150,12 +155,13 @@ def edges(
     }
     rows = _plain(db, f"{sql} LIMIT :limit", values)
     if len(rows) < limit:  # all there are: ordered here, as SQLite is slow at moving whole rows about
-        rows.sort(key=_BY_ENDS)
-        rows.sort(key=_BY_CONFIRMATIONS, reverse=True)
+        by_ends, by_confirmations = _orders(_in_short(view))
+        rows.sort(key=by_ends)
+        rows.sort(key=by_confirmations, reverse=True)
     else:
-        order = "ORDER BY confirmations DESC, type, source, target, verb, scope"
-        rows = _plain(db, f"SELECT * FROM ({sql}) {order} LIMIT :limit", values)
-    return read_edges(rows)
+        order = "confirmations DESC, type, source, target, verb" + ("" if _in_short(view) else ", scope")
+        rows = _plain(db, f"SELECT * FROM ({sql}) ORDER BY {order} LIMIT :limit", values)
+    return edges_by_ends(rows, tenant, view.scopes[0]) if _in_short(view) else read_edges(rows)
 
 
 def steps(
@@ -312,6 +318,19 @@ def _ever(view: View, select: str, types: Collection[EdgeType] = (), direction: 
     return _filled(select, view.as_of is not None, len(view.scopes) == 1, ways.leaves, ways.reaches)
 
 
+def _in_short(view: View) -> bool:
+    """Whether `{n_walked}` and `{e_walked}` are short, as the scope and the end of what is seen are known already."""
+    return view.as_of is None and len(view.scopes) == 1
+
+
+@cache
+def _orders(in_short: bool) -> tuple[itemgetter[Any], itemgetter[Any]]:
+    """The ends of an edge, and how often it was confirmed, in its row."""
+    columns = CURRENT_EDGE_COLUMNS if in_short else EDGE_COLUMNS
+    ends = (name for name in ("type", "source", "target", "verb", "scope") if name in columns)
+    return itemgetter(*map(columns.index, ends)), itemgetter(columns.index("confirmations"))
+
+
 @lru_cache(maxsize=1_024)
 def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str) -> str:
     seen = {
@@ -326,7 +345,8 @@ def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str)
     }
     parts = {
         "n_columns": _NODE,
-        "e_columns": _EDGE,
+        "n_walked": _SHORT_NODE if one_scope and not ever else _NODE,
+        "e_walked": _SHORT_EDGE if one_scope and not ever else _EDGE,
         "n_seen": seen["n"],
         "e_seen": seen["e"],
         "leaving": leaves,

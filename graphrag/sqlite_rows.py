@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from graphrag.model import Edge, EdgeType, Label, Life, Node, PropertyValue
 from graphrag.stored import properties_of
+from graphrag.unread import leave_unread
 
 NODE_COLUMNS = (
     *("id", "tenant", "scope", "label", "name", "summary", "aliases", "identifiers", "properties", "chunks"),
@@ -19,12 +20,22 @@ EDGE_COLUMNS = (
     *("tenant", "scope", "type", "verb", "source", "target", "summary", "properties", "chunks"),
     *("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
 )
+CURRENT_NODE_COLUMNS = (
+    *("id", "name", "label", "summary", "aliases", "identifiers", "properties", "chunks"),
+    *("valid_from", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
+)
+CURRENT_EDGE_COLUMNS = (
+    *("type", "source", "target", "verb", "summary", "properties", "chunks"),
+    *("valid_from", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
+)
+"""What is not known already of a current fact of one tenant and scope."""
 LABELS = {label.value: label for label in Label}
 _TYPES = {type.value: type for type in EdgeType}
 _NODE_WIDTH, _EDGE_WIDTH = len(NODE_COLUMNS), len(EDGE_COLUMNS)
 _NODE_PROPERTIES, _EDGE_PROPERTIES = NODE_COLUMNS.index("properties"), EDGE_COLUMNS.index("properties")
 _ALIASES = NODE_COLUMNS.index("aliases")
 Row = Sequence[Any]
+_new, _set = object.__new__, object.__setattr__
 
 
 def read_nodes(rows: Iterable[Row]) -> list[Node]:
@@ -72,6 +83,62 @@ def read_edge(row: Row) -> Edge:
     return read_edges([row])[0]
 
 
+def nodes_by_name(rows: Iterable[Row], tenant: str, scope: str) -> list[Node]:
+    """From rows of `CURRENT_NODE_COLUMNS`. Each is taken apart no further than its id and name until more is asked for:
+    of what a walk meets, most is only looked at by its name."""
+    rest = partial(_rest_of_node, tenant, scope)
+    nodes: list[Node] = []
+    for row in rows:
+        node = _new(Node)
+        _set(node, "id", row[0])
+        _set(node, "name", row[1])
+        leave_unread(node, rest, row)
+        nodes.append(node)
+    return nodes
+
+
+def edges_by_ends(rows: Iterable[Row], tenant: str, scope: str) -> list[Edge]:
+    """From rows of `CURRENT_EDGE_COLUMNS`, each taken apart no further than what it joins until more is asked for."""
+    rest = partial(_rest_of_edge, tenant, scope)
+    edges: list[Edge] = []
+    for row in rows:
+        edge = _new(Edge)
+        _set(edge, "type", _TYPES[row[0]])
+        _set(edge, "source", row[1])
+        _set(edge, "target", row[2])
+        _set(edge, "verb", row[3])
+        leave_unread(edge, rest, row)
+        edges.append(edge)
+    return edges
+
+
+def _rest_of_node(tenant: str, scope: str, row: Row) -> dict[str, Any]:
+    _, _, label, summary, aliases, identifiers, properties, chunks, *life = row
+    return {
+        "tenant": tenant,
+        "label": LABELS[label],
+        "life": _current_life(*life),
+        "summary": summary,
+        "aliases": _list(aliases),
+        "properties": properties_of(json.loads(properties)),
+        "scope": scope,
+        "identifiers": _list(identifiers),
+        "chunks": _list(chunks),
+    }
+
+
+def _rest_of_edge(tenant: str, scope: str, row: Row) -> dict[str, Any]:
+    _, _, _, _, summary, properties, chunks, *life = row
+    return {
+        "tenant": tenant,
+        "life": _current_life(*life),
+        "summary": summary,
+        "properties": properties_of(json.loads(properties)),
+        "scope": scope,
+        "chunks": _list(chunks),
+    }
+
+
 def _properties(texts: Sequence[str]) -> list[Mapping[str, PropertyValue]]:
     return [properties_of(each) if "[" in text else each for each, text in zip(_parsed(texts), texts, strict=True)]
 
@@ -105,6 +172,12 @@ def _life(
         sources=_list(sources),
         confidence=confidence,
     )
+
+
+def _current_life(
+    valid_from: str, first_seen: str, last_seen: str, confirmations: int, sources: str, confidence: float
+) -> Life:
+    return _life(valid_from, None, first_seen, last_seen, confirmations, sources, confidence)
 
 
 def as_json(values: Iterable[Any]) -> str:
