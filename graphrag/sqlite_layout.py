@@ -10,9 +10,10 @@ from graphrag.errors import GraphMisconfigured
 from graphrag.identity import name_key
 from graphrag.model import EdgeType, edge_id
 from graphrag.queries import statements
+from graphrag.sqlite_rows import told
 from graphrag.stored import words_of_names
 
-VERSION = 2
+VERSION = 3
 """Kept in `PRAGMA user_version`. Raise it with each change of layout.sql, and say in `_bring_forward` how the tables
 of the version before become those of the new one."""
 
@@ -29,7 +30,7 @@ def lay_out(db: sqlite3.Connection, path: Path) -> None:
             )
         _create(db)
     elif found < VERSION:
-        _bring_forward(db)
+        _bring_forward(db, found)
     else:
         raise GraphMisconfigured(
             f"The graph file {path} has layout {found}, and this program knows layouts up to {VERSION}. "
@@ -43,11 +44,12 @@ def _create(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-def _bring_forward(db: sqlite3.Connection) -> None:
-    """From layout 1, the only older one."""
-    tables = ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta")
-    db.execute("DROP TABLE node_text")
-    for index in ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"):
+def _bring_forward(db: sqlite3.Connection, found: int) -> None:
+    """From layout `found`: its tables stand aside while new ones are filled from them."""
+    tables, indexes = _ASIDE[found]
+    if found == 1:
+        db.execute("DROP TABLE node_text")
+    for index in indexes:
         db.execute(f"DROP INDEX {index}")
     for table in tables:
         db.execute(f"ALTER TABLE {table} RENAME TO was_{table}")
@@ -57,10 +59,28 @@ def _bring_forward(db: sqlite3.Connection) -> None:
     db.create_function("keys_of", 2, _keys_of, deterministic=True)
     db.create_function("words_of", 2, _words_of, deterministic=True)
     db.create_function("spaced", 1, _spaced, deterministic=True)
-    for statement in statements("from_layout_1.sql"):
+    db.create_function("told", -1, _told, deterministic=True)
+    for statement in statements(f"from_layout_{found}.sql"):
         db.execute(statement)
     for table in tables:
         db.execute(f"DROP TABLE was_{table}")
+
+
+_ASIDE = {
+    1: (
+        ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta"),
+        ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"),
+    ),
+    2: (
+        ("node", "past_node", "edge", "past_edge"),
+        ("node_in_order", "past_node_of", "past_node_in", "edge_from", "edge_to", "past_edge_from", "past_edge_to"),
+    ),
+}
+"""The tables of each older layout that are made anew, and the indexes that they have."""
+
+
+def _told(summary: str, *parts: str) -> str:
+    return told(summary, *map(json.loads, parts))
 
 
 def _fact_id(fact: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -28,15 +28,10 @@ from graphrag.model import (
     View,
 )
 from graphrag.sqlite_rows import (
-    CURRENT_EDGE_COLUMNS,
-    CURRENT_NODE_COLUMNS,
     EDGE_COLUMNS,
     LABELS,
     NODE_COLUMNS,
-    Row,
     as_json,
-    edges_by_ends,
-    nodes_by_name,
     read_edge,
     read_edges,
     read_node,
@@ -57,8 +52,7 @@ from graphrag.writing import storable
 
 _NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
 _EDGE = ", ".join(f"e.{name}" for name in EDGE_COLUMNS)
-_SHORT_NODE = ", ".join(f"n.{name}" for name in CURRENT_NODE_COLUMNS)
-_SHORT_EDGE = ", ".join(f"e.{name}" for name in CURRENT_EDGE_COLUMNS)
+_CONFIRMATIONS = itemgetter(EDGE_COLUMNS.index("confirmations"))
 _HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
 
 
@@ -78,31 +72,33 @@ def answer(db: sqlite3.Connection, tenant: str, ask: Ask) -> Any:
 def nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
     sql = _ever(
         view,
-        """SELECT {n_walked} FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
+        """SELECT {n_columns} FROM json_each(:ids) AS i CROSS JOIN {past}node AS n ON n.id = i.value
         WHERE {n_seen}""",
     )
     rows = _plain(db, sql, {**_seen(tenant, view), "ids": _storable(ids)})
-    found = nodes_by_name(rows, tenant, view.scopes[0]) if _in_short(view) else read_nodes(rows)
-    return {node.id: node for node in found}
+    return {node.id: node for node in read_nodes(rows, tenant)}
 
 
 def resolve(
     db: sqlite3.Connection, tenant: str, keys: Collection[str], labels: Collection[Label], view: View
 ) -> dict[str, list[Node]]:
-    names = "name_key AS k JOIN node AS n ON n.id = k.node"
-    wanted = "k.tenant = :tenant AND k.key IN (SELECT value FROM json_each(:keys))"
-    parts = [f"SELECT {_NODE}, k.key AS found FROM {names} WHERE {wanted}"]
+    seen = f"""n.label IN (SELECT value FROM json_each(:labels))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {_holds(view, "n")}"""
+    columns = f"{_NODE}, n.confirmations AS confirmations"
+    parts = [
+        f"""SELECT {columns}, k.key AS found FROM name_key AS k JOIN node AS n ON n.id = k.node
+        WHERE k.tenant = :tenant AND k.key IN (SELECT value FROM json_each(:keys)) AND {seen}"""
+    ]
     if view.as_of is not None:
-        names = "past_node AS n JOIN json_each(n.name_keys) AS k"
-        wanted = "n.tenant = :tenant AND k.value IN (SELECT value FROM json_each(:keys))"
-        parts.append(f"SELECT {_NODE}, k.value FROM {names} WHERE {wanted}")
-    sql = f"""SELECT * FROM ({" UNION ALL ".join(parts)}) AS n WHERE n.label IN (SELECT value FROM json_each(:labels))
-        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {_holds(view, "n")}
-        ORDER BY n.confirmations DESC, n.name, n.id"""
+        parts.append(
+            f"""SELECT {columns}, k.value FROM past_node AS n JOIN json_each(n.name_keys) AS k
+            WHERE n.tenant = :tenant AND k.value IN (SELECT value FROM json_each(:keys)) AND {seen}"""
+        )
+    sql = f"SELECT * FROM ({' UNION ALL '.join(parts)}) ORDER BY confirmations DESC, name, id"
     values = {**_seen(tenant, view), "keys": as_json(map(storable, keys)), "labels": as_json(labels or Label)}
     found: dict[str, list[Node]] = {}
     for row in db.execute(sql, values):
-        found.setdefault(row["found"], []).append(read_node(row))
+        found.setdefault(row["found"], []).append(read_node(row, tenant))
     return found
 
 
@@ -124,7 +120,7 @@ def search_text(
     )
     values = {**_seen(tenant, view), "terms": _any_of(words), "labels": as_json(labels or Label), "limit": limit}
     rows = db.execute(f"SELECT * FROM ({sql}) ORDER BY score DESC, name, id LIMIT :limit", values).fetchall()
-    return [Hit(_node_at(db, row["past"], row["row"]), row["score"]) for row in rows]
+    return [Hit(_node_at(db, tenant, row["past"], row["row"]), row["score"]) for row in rows]
 
 
 def edges(
@@ -139,7 +135,7 @@ def edges(
     # An edge of which both ends are asked for comes once: UNION, not UNION ALL.
     sql = _ever(
         view,
-        """SELECT {e_walked} FROM (
+        """SELECT {e_columns} FROM (
         SELECT e.row AS row FROM json_each(:ids) AS i CROSS JOIN {past}edge AS e ON e.source = i.value
         WHERE {leaving} AND {e_seen}
         UNION
@@ -155,13 +151,12 @@ def edges(
     }
     rows = _plain(db, f"{sql} LIMIT :limit", values)
     if len(rows) < limit:  # all there are: ordered here, as SQLite is slow at moving whole rows about
-        by_ends, by_confirmations = _orders(_in_short(view))
-        rows.sort(key=by_ends)
-        rows.sort(key=by_confirmations, reverse=True)
+        rows.sort()
+        rows.sort(key=_CONFIRMATIONS, reverse=True)
     else:
-        order = "confirmations DESC, type, source, target, verb" + ("" if _in_short(view) else ", scope")
-        rows = _plain(db, f"SELECT * FROM ({sql}) ORDER BY {order} LIMIT :limit", values)
-    return edges_by_ends(rows, tenant, view.scopes[0]) if _in_short(view) else read_edges(rows)
+        order = "ORDER BY confirmations DESC, type, source, target, id"
+        rows = _plain(db, f"SELECT * FROM ({sql}) {order} LIMIT :limit", values)
+    return read_edges(rows, tenant)
 
 
 def steps(
@@ -242,7 +237,10 @@ def neighbours(
         values,
     ).fetchall()
     found = [
-        Neighbour(_edge_at(db, row["edge_past"], row["edge_row"]), _node_at(db, row["node_past"], row["node_row"]))
+        Neighbour(
+            _edge_at(db, tenant, row["edge_past"], row["edge_row"]),
+            _node_at(db, tenant, row["node_past"], row["node_row"]),
+        )
         for row in rows
     ]
     return neighbour_page(listing, found, limit)
@@ -261,7 +259,7 @@ def list_nodes(
     after = listing.place(cursor)
     sql = _ever(
         view,
-        """SELECT {n_columns} FROM {past}node AS n
+        """SELECT {n_columns}, n.confirmations AS confirmations FROM {past}node AS n
         WHERE n.tenant = :tenant AND n.label IN (SELECT value FROM json_each(:labels))
         AND {n_seen}
         AND (:key = '' OR EXISTS (SELECT 1 FROM json_each(n.name_keys) WHERE instr(value, :key)))
@@ -277,7 +275,7 @@ def list_nodes(
         "limit": limit + 1,
     }
     rows = db.execute(f"{sql} ORDER BY confirmations DESC, name, id LIMIT :limit", values).fetchall()
-    return node_page(listing, read_nodes(rows), limit)
+    return node_page(listing, read_nodes(rows, tenant), limit)
 
 
 def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], view: View) -> list[Node]:
@@ -288,7 +286,7 @@ def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], vi
         AND {n_seen}""",
     )
     rows = db.execute(f"{sql} ORDER BY id", {**_seen(tenant, view), "labels": as_json(labels or Label)})
-    return read_nodes(rows)
+    return read_nodes(rows, tenant)
 
 
 def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
@@ -298,7 +296,7 @@ def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str
     return [(row["source"], row["target"]) for row in rows]
 
 
-def _plain(db: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[Row]:
+def _plain(db: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
     """The rows as plain tuples, which are cheaper than rows whose columns have names."""
     cursor = db.cursor()
     cursor.row_factory = None
@@ -318,19 +316,6 @@ def _ever(view: View, select: str, types: Collection[EdgeType] = (), direction: 
     return _filled(select, view.as_of is not None, len(view.scopes) == 1, ways.leaves, ways.reaches)
 
 
-def _in_short(view: View) -> bool:
-    """Whether `{n_walked}` and `{e_walked}` are short, as the scope and the end of what is seen are known already."""
-    return view.as_of is None and len(view.scopes) == 1
-
-
-@cache
-def _orders(in_short: bool) -> tuple[itemgetter[Any], itemgetter[Any]]:
-    """The ends of an edge, and how often it was confirmed, in its row."""
-    columns = CURRENT_EDGE_COLUMNS if in_short else EDGE_COLUMNS
-    ends = (name for name in ("type", "source", "target", "verb", "scope") if name in columns)
-    return itemgetter(*map(columns.index, ends)), itemgetter(columns.index("confirmations"))
-
-
 @lru_cache(maxsize=1_024)
 def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str) -> str:
     seen = {
@@ -345,8 +330,7 @@ def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str)
     }
     parts = {
         "n_columns": _NODE,
-        "n_walked": _SHORT_NODE if one_scope and not ever else _NODE,
-        "e_walked": _SHORT_EDGE if one_scope and not ever else _EDGE,
+        "e_columns": _EDGE,
         "n_seen": seen["n"],
         "e_seen": seen["e"],
         "leaving": leaves,
@@ -398,12 +382,12 @@ def _walked(tenant: str, types: Collection[EdgeType], direction: Direction, view
     return {**_seen(tenant, view), **_ways(" ".join(types), direction).values}
 
 
-def _node_at(db: sqlite3.Connection, past: str, row: int) -> Node:
-    return read_node(db.execute(f"SELECT {_NODE} FROM {past}node AS n WHERE row = ?", (row,)).fetchone())
+def _node_at(db: sqlite3.Connection, tenant: str, past: str, row: int) -> Node:
+    return read_node(db.execute(f"SELECT {_NODE} FROM {past}node AS n WHERE row = ?", (row,)).fetchone(), tenant)
 
 
-def _edge_at(db: sqlite3.Connection, past: str, row: int) -> Edge:
-    return read_edge(db.execute(f"SELECT {_EDGE} FROM {past}edge AS e WHERE row = ?", (row,)).fetchone())
+def _edge_at(db: sqlite3.Connection, tenant: str, past: str, row: int) -> Edge:
+    return read_edge(db.execute(f"SELECT {_EDGE} FROM {past}edge AS e WHERE row = ?", (row,)).fetchone(), tenant)
 
 
 def _any_of(words: Collection[str]) -> str:

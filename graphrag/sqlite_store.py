@@ -97,7 +97,7 @@ class SqliteStore:
 
     async def annotate(self, tenant: str, properties: Mapping[str, Properties]) -> None:
         rows = [(json.dumps(dict(each)), id, tenant) for id, each in properties.items()]
-        sql = "UPDATE node SET properties = json_patch(properties, ?) WHERE id = ? AND tenant = ?"
+        sql = "UPDATE node SET told = json_set(told, '$[1]', json_patch(told -> 1, ?)) WHERE id = ? AND tenant = ?"
         await self._write(lambda db: db.executemany(sql, rows))
 
     async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:

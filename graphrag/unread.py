@@ -6,10 +6,12 @@ would cost more than the search. The row is part of the same read, so nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 _set = object.__setattr__  # what frozen types do themselves as they are made
+
+Fact = TypeVar("Fact", bound="Unread")
 
 
 class Unread:
@@ -23,14 +25,16 @@ class Unread:
         def __getattr__(self, name: str) -> Any:
             """Asked for only when the slot of this name is empty."""
             try:
-                read, row = object.__getattribute__(self, "_rest")
-            except AttributeError:  # made whole: there is no such field
-                return object.__getattribute__(self, name)
-            for field, value in read(row).items():  # the same whoever comes first
-                _set(self, field, value)
+                rest = object.__getattribute__(self, "_rest")
+            except AttributeError:  # made whole
+                rest = None
+            if rest is not None:
+                read, row = rest
+                read(self, row)
+                _set(self, "_rest", None)  # last: another thread that comes meanwhile finds the row or the fields
             return object.__getattribute__(self, name)
 
 
-def leave_unread(fact: Unread, read: Callable[[Any], Mapping[str, Any]], row: Any) -> None:
-    """The fields that are empty are those that `read` makes of the row."""
+def leave_unread(fact: Fact, read: Callable[[Fact, Any], None], row: Any) -> None:
+    """`read` fills the fields of the fact that are empty, from the row."""
     _set(fact, "_rest", (read, row))
