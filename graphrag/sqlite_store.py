@@ -40,6 +40,7 @@ from graphrag.model import (
 )
 from graphrag.sqlite_facts import confirm_facts, read_history, rewrite_facts, write_facts
 from graphrag.sqlite_layout import lay_out
+from graphrag.sqlite_readers import Readers
 from graphrag.sqlite_vectors import VectorCache
 from graphrag.store import Exploration, Found, Vector
 
@@ -63,9 +64,8 @@ class SqliteStore:
         self._dimensions = dimensions
         self._refit = refit
         self._writing = threading.Lock()
-        self._pooling = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._readers: list[sqlite3.Connection] = []
+        self._readers: Readers | None = None
         self._vectors = VectorCache(dimensions)
 
     async def open(self) -> None:
@@ -192,22 +192,20 @@ class SqliteStore:
         return None if row is None else row["value"]
 
     async def _read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        return await asyncio.to_thread(self._in_reader, work)
+        if self._readers is None:
+            raise GraphUnavailable("The graph's store is not open.")
+        return await self._readers.run(lambda db: self._in_reader(db, work))
 
     async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         return await asyncio.to_thread(self._in_writer, work)
 
-    def _in_reader(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    def _in_reader(self, db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Result]) -> Result:
         with _errors_of(self._path):
-            db = self._take_reader()
+            db.execute("BEGIN")
             try:
-                db.execute("BEGIN")
-                try:
-                    return work(db)
-                finally:
-                    db.execute("ROLLBACK")
+                return work(db)
             finally:
-                self._give_back(db)
+                db.execute("ROLLBACK")
 
     def _in_writer(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         with _errors_of(self._path), self._writing:
@@ -232,7 +230,7 @@ class SqliteStore:
             except BaseException:
                 writer.close()
                 raise
-            self._writer = writer
+            self._writer, self._readers = writer, Readers(self._connect_reader)
 
     def _lay_out(self, db: sqlite3.Connection) -> None:
         lay_out(db, self._path)
@@ -244,30 +242,21 @@ class SqliteStore:
         db.execute("PRAGMA synchronous = FULL")
         return db
 
-    def _take_reader(self) -> sqlite3.Connection:
-        with self._pooling:
-            if self._writer is None:
-                raise GraphUnavailable("The graph's store is not open.")
-            if self._readers:
-                return self._readers.pop()
-        db = self._connect()
-        db.execute("PRAGMA query_only = ON")
-        db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        return db
-
-    def _give_back(self, db: sqlite3.Connection) -> None:
-        with self._pooling:
-            if self._writer is not None:
-                self._readers.append(db)
-                return
-        db.close()
+    def _connect_reader(self) -> sqlite3.Connection:
+        with _errors_of(self._path):
+            db = self._connect()
+            db.execute("PRAGMA query_only = ON")
+            db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            return db
 
     def _close(self) -> None:
-        with self._writing, self._pooling:
+        with self._writing:
             writer, self._writer = self._writer, None
-            readers, self._readers = self._readers, []
-        for db in (*readers, *([writer] if writer else [])):
-            db.close()
+            readers, self._readers = self._readers, None
+        if readers is not None:
+            readers.close()
+        if writer is not None:
+            writer.close()
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
