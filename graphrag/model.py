@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from graphrag.unread import Unread
+
 
 class Label(StrEnum):
     """The kinds of node. Stores accept no other name, so no label ever comes from outside."""
@@ -182,7 +184,7 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(Unread):
     """An entity as a store returns it. `aliases` are the other names people use, as they write them; `identifiers`
     are strong ones (a repository's URL, an id in a catalogue), of which no two entities share one. `chunks` are the
     ids of the chunks it was read in."""
@@ -201,7 +203,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Unread):
     """A directed relation between two node ids as a store returns it. Only a RELATION has a `verb`."""
 
     tenant: str

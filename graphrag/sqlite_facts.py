@@ -7,14 +7,22 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from graphrag import sqlite_text, sqlite_vectors
 from graphrag.lives import Run
 from graphrag.model import WORLD, Edge, Facts, History, Label, Node, Rewrite, WriteReport, interval
-from graphrag.sqlite_rows import EDGE_COLUMNS, NODE_COLUMNS, as_json, read_edges, read_node, read_nodes
+from graphrag.sqlite_rows import (
+    EDGE_COLUMNS,
+    NODE_COLUMNS,
+    as_json,
+    edge_columns,
+    node_columns,
+    read_edges,
+    read_node,
+    read_nodes,
+)
 from graphrag.sqlite_vectors import STORED
 from graphrag.stored import life_columns, time_text
 from graphrag.writing import (
@@ -57,7 +65,8 @@ def confirm_facts(db: sqlite3.Connection, tenant: str, sources: Collection[str],
     values = {"tenant": tenant, "sources": as_json(sources), "seen_at": time_text(seen_at), "scope": WORLD}
     return sum(
         db.execute(
-            f"""UPDATE {table} SET confirmations = confirmations + 1, last_seen = :seen_at
+            f"""UPDATE {table}
+            SET holds = json_set(holds, '$[5]', confirmations + 1, '$[4]', :seen_at)
             WHERE id IN (
                 SELECT fact FROM asserted
                 WHERE tenant = :tenant AND source IN (SELECT value FROM json_each(:sources)))
@@ -107,12 +116,12 @@ def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | Non
         embedding = "embedding" if past else "(SELECT embedding FROM vector WHERE node = id)"
         more = "" if ids is None else f", {embedding} AS embedding"
         for row in db.execute(f"SELECT {_NODE}{more} FROM {past}node WHERE {of_node} ORDER BY id, valid_from", values):
-            node = read_node(row)
+            node = read_node(row, tenant)
             nodes.append(node)
             if ids is not None and row["embedding"] is not None:
                 vectors[interval(node)] = tuple(np.frombuffer(row["embedding"], dtype=STORED).tolist())
         found = db.execute(f"SELECT {_EDGE} FROM {past}edge WHERE {of_edge} ORDER BY id, valid_from", values)
-        edges += read_edges(found)
+        edges += read_edges(found, tenant)
     return History(tuple(nodes), tuple(edges), vectors)
 
 
@@ -134,12 +143,12 @@ def _nodes(db: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> dict[str,
         f"SELECT {_NODE} FROM node WHERE +tenant = ? AND id IN (SELECT value FROM json_each(?))",
         (tenant, as_json(ids)),
     )
-    return {node.id: node for node in read_nodes(rows)}
+    return {node.id: node for node in read_nodes(rows, tenant)}
 
 
 def _asserted_nodes(db: sqlite3.Connection, tenant: str, sources: Collection[str]) -> dict[str, Node]:
     rows = db.execute(f"SELECT {_NODE} FROM node WHERE id IN {_ASSERTED}", (tenant, as_json(sources)))
-    return {node.id: node for node in read_nodes(rows)}
+    return {node.id: node for node in read_nodes(rows, tenant)}
 
 
 def _edges(
@@ -153,7 +162,7 @@ def _edges(
     found += db.execute(f"SELECT {_EDGE} FROM edge WHERE id IN {_ASSERTED}", asserted).fetchall()
     for node in nodes.closed:
         found += db.execute(f"SELECT {_EDGE} FROM edge WHERE source = ? OR target = ?", (node.id, node.id)).fetchall()
-    return {edge.id: edge for edge in read_edges(found)}
+    return {edge.id: edge for edge in read_edges(found, tenant)}
 
 
 def _denied(db: sqlite3.Connection, tenant: str, wanted: Collection[str]) -> set[str]:
@@ -183,13 +192,13 @@ def _put(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: EdgeDe
         [(tenant, place.key, place.label, place.scope, id) for place, id in nodes.claimed.items()],
     )
     for edge in edges.put:
-        columns = _edge_columns(edge)
+        columns = edge_columns(edge)
         db.execute(_upsert("edge", tuple(columns)), columns)
         _assert(db, tenant, edge.id, edge.life.sources)
 
 
 def _put_node(db: sqlite3.Connection, node: Node) -> None:
-    columns = _node_columns(node)
+    columns = node_columns(node)
     row = db.execute(_upsert("node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
     index = sqlite_text.index_of(node.label)
     sqlite_text.remove(db, index, row)
@@ -213,7 +222,7 @@ def _add_node(db: sqlite3.Connection, node: Node, vector: tuple[float, ...] | No
 
 
 def _add_past_node(db: sqlite3.Connection, node: Node, embedding: bytes | None) -> None:
-    columns = {**_node_columns(node), "embedding": embedding}
+    columns = {**node_columns(node), "embedding": embedding}
     row = db.execute(_insert("past_node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
     sqlite_text.put(db, sqlite_text.PAST, row, node)
 
@@ -240,7 +249,7 @@ def _remove_current_node(db: sqlite3.Connection, id: str) -> None:
 
 
 def _add_edge(db: sqlite3.Connection, edge: Edge) -> None:
-    columns = _edge_columns(edge)
+    columns = edge_columns(edge)
     if edge.life.valid_to is not None:
         db.execute(_insert("past_edge", tuple(columns)), columns)
         return
@@ -263,41 +272,6 @@ def _remove_edge(db: sqlite3.Connection, edge: Edge) -> None:
 def _assert(db: sqlite3.Connection, tenant: str, fact: str, sources: Iterable[str]) -> None:
     db.execute("DELETE FROM asserted WHERE fact = ?", (fact,))
     db.executemany("INSERT INTO asserted VALUES (?, ?, ?)", [(tenant, source, fact) for source in sources])
-
-
-def _node_columns(node: Node) -> dict[str, Any]:
-    return {
-        "id": node.id,
-        "tenant": node.tenant,
-        "scope": node.scope,
-        "label": node.label,
-        "name": node.name,
-        "summary": node.summary,
-        "aliases": as_json(node.aliases),
-        "identifiers": as_json(node.identifiers),
-        "name_keys": as_json(node_keys(node)),
-        "properties": json.dumps(dict(node.properties)),
-        "chunks": as_json(node.chunks),
-        **life_columns(node.life),
-        "sources": as_json(node.life.sources),
-    }
-
-
-def _edge_columns(edge: Edge) -> dict[str, Any]:
-    return {
-        "id": edge.id,
-        "tenant": edge.tenant,
-        "scope": edge.scope,
-        "type": edge.type,
-        "verb": edge.verb,
-        "source": edge.source,
-        "target": edge.target,
-        "summary": edge.summary,
-        "properties": json.dumps(dict(edge.properties)),
-        "chunks": as_json(edge.chunks),
-        **life_columns(edge.life),
-        "sources": as_json(edge.life.sources),
-    }
 
 
 @cache

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
+
+from graphrag import sqlite_text, sqlite_vectors
 from graphrag.errors import GraphMisconfigured
 from graphrag.identity import name_key
 from graphrag.model import EdgeType, edge_id
 from graphrag.queries import statements
+from graphrag.sqlite_rows import NODE_COLUMNS, read_nodes, told
 from graphrag.stored import words_of_names
 
-VERSION = 2
+VERSION = 3
 """Kept in `PRAGMA user_version`. Raise it with each change of layout.sql, and say in `_bring_forward` how the tables
 of the version before become those of the new one."""
 
@@ -29,7 +35,7 @@ def lay_out(db: sqlite3.Connection, path: Path) -> None:
             )
         _create(db)
     elif found < VERSION:
-        _bring_forward(db)
+        _bring_forward(db, found)
     else:
         raise GraphMisconfigured(
             f"The graph file {path} has layout {found}, and this program knows layouts up to {VERSION}. "
@@ -43,11 +49,11 @@ def _create(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-def _bring_forward(db: sqlite3.Connection) -> None:
-    """From layout 1, the only older one."""
-    tables = ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta")
-    db.execute("DROP TABLE node_text")
-    for index in ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"):
+def _bring_forward(db: sqlite3.Connection, found: int) -> None:
+    """From layout `found`: its tables stand aside while new ones are filled from them."""
+    tables, indexes = _ASIDE[found]
+    db.execute("DROP TABLE node_text")  # made anew from the nodes
+    for index in indexes:
         db.execute(f"DROP INDEX {index}")
     for table in tables:
         db.execute(f"ALTER TABLE {table} RENAME TO was_{table}")
@@ -57,10 +63,50 @@ def _bring_forward(db: sqlite3.Connection) -> None:
     db.create_function("keys_of", 2, _keys_of, deterministic=True)
     db.create_function("words_of", 2, _words_of, deterministic=True)
     db.create_function("spaced", 1, _spaced, deterministic=True)
-    for statement in statements("from_layout_1.sql"):
+    db.create_function("told", -1, _told, deterministic=True)
+    for statement in statements(f"from_layout_{found}.sql"):
         db.execute(statement)
+    _index_texts(db)
+    _place_vectors(db)
     for table in tables:
         db.execute(f"DROP TABLE was_{table}")
+
+
+def _index_texts(db: sqlite3.Connection) -> None:
+    """The full text of current nodes."""
+    rows = db.execute(f"SELECT {', '.join(NODE_COLUMNS)}, row FROM node")
+    while batch := rows.fetchmany(_BATCH):
+        for node, row in zip(read_nodes(batch, ""), batch, strict=True):
+            sqlite_text.put(db, sqlite_text.index_of(node.label), row["row"], node)
+
+
+def _place_vectors(db: sqlite3.Connection) -> None:
+    rows = db.execute("SELECT tenant, node, embedding FROM was_vector ORDER BY tenant")
+    while batch := rows.fetchmany(_BATCH):
+        for tenant, found in groupby(batch, key=itemgetter("tenant")):
+            vectors = {row["node"]: np.frombuffer(row["embedding"], dtype=sqlite_vectors.STORED) for row in found}
+            sqlite_vectors.put(db, tenant, vectors)
+
+
+_BATCH = 5_000
+_ASIDE = {
+    1: (
+        ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta"),
+        ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"),
+    ),
+    2: (
+        ("node", "past_node", "edge", "past_edge", "vector"),
+        (
+            *("node_in_order", "past_node_of", "past_node_in", "vector_of"),
+            *("edge_from", "edge_to", "past_edge_from", "past_edge_to"),
+        ),
+    ),
+}
+"""The tables of each older layout that are made anew, and the indexes that they have."""
+
+
+def _told(summary: str, *parts: str) -> str:
+    return told(summary, *map(json.loads, parts))
 
 
 def _fact_id(fact: str) -> str:

@@ -32,7 +32,6 @@ from graphrag.sqlite_rows import (
     EDGE_COLUMNS,
     LABELS,
     NODE_COLUMNS,
-    Row,
     as_json,
     read_edge,
     read_edges,
@@ -54,8 +53,7 @@ from graphrag.writing import storable
 
 _NODE = ", ".join(f"n.{name}" for name in NODE_COLUMNS)
 _EDGE = ", ".join(f"e.{name}" for name in EDGE_COLUMNS)
-_BY_ENDS = itemgetter(*map(EDGE_COLUMNS.index, ("type", "source", "target", "verb", "scope")))
-_BY_CONFIRMATIONS = itemgetter(EDGE_COLUMNS.index("confirmations"))
+_CONFIRMATIONS = itemgetter(EDGE_COLUMNS.index("confirmations"))
 _HOLDS = "{0}.valid_from <= :at AND ({0}.valid_to IS NULL OR {0}.valid_to > :at)"
 
 
@@ -79,26 +77,29 @@ def nodes(db: sqlite3.Connection, tenant: str, ids: Collection[str], view: View 
         WHERE {n_seen}""",
     )
     rows = _plain(db, sql, {**_seen(tenant, view), "ids": _storable(ids)})
-    return {node.id: node for node in read_nodes(rows)}
+    return {node.id: node for node in read_nodes(rows, tenant)}
 
 
 def resolve(
     db: sqlite3.Connection, tenant: str, keys: Collection[str], labels: Collection[Label], view: View
 ) -> dict[str, list[Node]]:
-    names = "name_key AS k JOIN node AS n ON n.id = k.node"
-    wanted = "k.tenant = :tenant AND k.key IN (SELECT value FROM json_each(:keys))"
-    parts = [f"SELECT {_NODE}, k.key AS found FROM {names} WHERE {wanted}"]
+    seen = f"""n.label IN (SELECT value FROM json_each(:labels))
+        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {_holds(view, "n")}"""
+    columns = f"{_NODE}, n.confirmations AS confirmations"
+    parts = [
+        f"""SELECT {columns}, k.key AS found FROM name_key AS k JOIN node AS n ON n.id = k.node
+        WHERE k.tenant = :tenant AND k.key IN (SELECT value FROM json_each(:keys)) AND {seen}"""
+    ]
     if view.as_of is not None:
-        names = "past_node AS n JOIN json_each(n.name_keys) AS k"
-        wanted = "n.tenant = :tenant AND k.value IN (SELECT value FROM json_each(:keys))"
-        parts.append(f"SELECT {_NODE}, k.value FROM {names} WHERE {wanted}")
-    sql = f"""SELECT * FROM ({" UNION ALL ".join(parts)}) AS n WHERE n.label IN (SELECT value FROM json_each(:labels))
-        AND n.scope IN (SELECT value FROM json_each(:scopes)) AND {_holds(view, "n")}
-        ORDER BY n.confirmations DESC, n.name, n.id"""
+        parts.append(
+            f"""SELECT {columns}, k.value FROM past_node AS n JOIN json_each(n.name_keys) AS k
+            WHERE n.tenant = :tenant AND k.value IN (SELECT value FROM json_each(:keys)) AND {seen}"""
+        )
+    sql = f"SELECT * FROM ({' UNION ALL '.join(parts)}) ORDER BY confirmations DESC, name, id"
     values = {**_seen(tenant, view), "keys": as_json(map(storable, keys)), "labels": as_json(labels or Label)}
     found: dict[str, list[Node]] = {}
     for row in db.execute(sql, values):
-        found.setdefault(row["found"], []).append(read_node(row))
+        found.setdefault(row["found"], []).append(read_node(row, tenant))
     return found
 
 
@@ -145,12 +146,12 @@ def edges(
     }
     rows = _plain(db, f"{sql} LIMIT :limit", values)
     if len(rows) < limit:  # all there are: ordered here, as SQLite is slow at moving whole rows about
-        rows.sort(key=_BY_ENDS)
-        rows.sort(key=_BY_CONFIRMATIONS, reverse=True)
+        rows.sort()
+        rows.sort(key=_CONFIRMATIONS, reverse=True)
     else:
-        order = "ORDER BY confirmations DESC, type, source, target, verb, scope"
+        order = "ORDER BY confirmations DESC, type, source, target, id"
         rows = _plain(db, f"SELECT * FROM ({sql}) {order} LIMIT :limit", values)
-    return read_edges(rows)
+    return read_edges(rows, tenant)
 
 
 def steps(
@@ -231,7 +232,10 @@ def neighbours(
         values,
     ).fetchall()
     found = [
-        Neighbour(_edge_at(db, row["edge_past"], row["edge_row"]), _node_at(db, row["node_past"], row["node_row"]))
+        Neighbour(
+            _edge_at(db, tenant, row["edge_past"], row["edge_row"]),
+            _node_at(db, tenant, row["node_past"], row["node_row"]),
+        )
         for row in rows
     ]
     return neighbour_page(listing, found, limit)
@@ -250,7 +254,7 @@ def list_nodes(
     after = listing.place(cursor)
     sql = _ever(
         view,
-        """SELECT {n_columns} FROM {past}node AS n
+        """SELECT {n_columns}, n.confirmations AS confirmations FROM {past}node AS n
         WHERE n.tenant = :tenant AND n.label IN (SELECT value FROM json_each(:labels))
         AND {n_seen}
         AND (:key = '' OR EXISTS (SELECT 1 FROM json_each(n.name_keys) WHERE instr(value, :key)))
@@ -266,7 +270,7 @@ def list_nodes(
         "limit": limit + 1,
     }
     rows = db.execute(f"{sql} ORDER BY confirmations DESC, name, id LIMIT :limit", values).fetchall()
-    return node_page(listing, read_nodes(rows), limit)
+    return node_page(listing, read_nodes(rows, tenant), limit)
 
 
 def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], view: View) -> list[Node]:
@@ -277,7 +281,7 @@ def all_nodes(db: sqlite3.Connection, tenant: str, labels: Collection[Label], vi
         AND {n_seen}""",
     )
     rows = db.execute(f"{sql} ORDER BY id", {**_seen(tenant, view), "labels": as_json(labels or Label)})
-    return read_nodes(rows)
+    return read_nodes(rows, tenant)
 
 
 def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str, str]]:
@@ -287,7 +291,7 @@ def pairs(db: sqlite3.Connection, tenant: str, type: EdgeType) -> list[tuple[str
     return [(row["source"], row["target"]) for row in rows]
 
 
-def _plain(db: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[Row]:
+def _plain(db: sqlite3.Connection, sql: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
     """The rows as plain tuples, which are cheaper than rows whose columns have names."""
     cursor = db.cursor()
     cursor.row_factory = None
@@ -370,9 +374,9 @@ def _walked(tenant: str, types: Collection[EdgeType], direction: Direction, view
     return {**_seen(tenant, view), **_ways(" ".join(types), direction).values}
 
 
-def _node_at(db: sqlite3.Connection, past: str, row: int) -> Node:
-    return read_node(db.execute(f"SELECT {_NODE} FROM {past}node AS n WHERE row = ?", (row,)).fetchone())
+def _node_at(db: sqlite3.Connection, tenant: str, past: str, row: int) -> Node:
+    return read_node(db.execute(f"SELECT {_NODE} FROM {past}node AS n WHERE row = ?", (row,)).fetchone(), tenant)
 
 
-def _edge_at(db: sqlite3.Connection, past: str, row: int) -> Edge:
-    return read_edge(db.execute(f"SELECT {_EDGE} FROM {past}edge AS e WHERE row = ?", (row,)).fetchone())
+def _edge_at(db: sqlite3.Connection, tenant: str, past: str, row: int) -> Edge:
+    return read_edge(db.execute(f"SELECT {_EDGE} FROM {past}edge AS e WHERE row = ?", (row,)).fetchone(), tenant)

@@ -1,111 +1,141 @@
-"""Rows of the SQLite layout as the facts they keep."""
+"""Rows of the SQLite layout as the facts they keep, and facts as such rows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from graphrag.model import Edge, EdgeType, Label, Life, Node, PropertyValue
-from graphrag.stored import properties_of
+from graphrag.stored import life_columns, life_of, properties_of
+from graphrag.unread import leave_unread
+from graphrag.writing import node_keys
 
-NODE_COLUMNS = (
-    *("id", "tenant", "scope", "label", "name", "summary", "aliases", "identifiers", "properties", "chunks"),
-    *("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
-)
-EDGE_COLUMNS = (
-    *("tenant", "scope", "type", "verb", "source", "target", "summary", "properties", "chunks"),
-    *("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence"),
-)
+NODE_COLUMNS = ("id", "name", "label", "holds", "told")
+EDGE_COLUMNS = ("type", "source", "target", "id", "verb", "confirmations", "holds", "told")
+_LIFE = ("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence")
 LABELS = {label.value: label for label in Label}
 _TYPES = {type.value: type for type in EdgeType}
-_NODE_WIDTH, _EDGE_WIDTH = len(NODE_COLUMNS), len(EDGE_COLUMNS)
-_NODE_PROPERTIES, _EDGE_PROPERTIES = NODE_COLUMNS.index("properties"), EDGE_COLUMNS.index("properties")
-_ALIASES = NODE_COLUMNS.index("aliases")
 Row = Sequence[Any]
+_new, _set = object.__new__, object.__setattr__
 
 
-def read_nodes(rows: Iterable[Row]) -> list[Node]:
-    """From rows that begin with `NODE_COLUMNS`. By place: by name each column would be looked for."""
-    told = [row[:_NODE_WIDTH] for row in rows]
-    aliases = _parsed([row[_ALIASES] for row in told])
-    properties = _properties([row[_NODE_PROPERTIES] for row in told])
-    return [
-        Node(
-            id,
-            tenant,
-            LABELS[label],
-            name,
-            _life(*life),
-            summary,
-            tuple(names),
-            read,
-            scope,
-            _list(identifiers),
-            _list(chunks),
-        )
-        for (id, tenant, scope, label, name, summary, _, identifiers, _, chunks, *life), names, read in zip(
-            told, aliases, properties, strict=True
-        )
-    ]
+def read_nodes(rows: Iterable[Row], tenant: str) -> list[Node]:
+    """From rows that begin with `NODE_COLUMNS`: what was told of a node is left unread until it is asked for."""
+    nodes: list[Node] = []
+    for row in rows:
+        node = _new(Node)
+        _set(node, "id", row[0])
+        _set(node, "tenant", tenant)
+        _set(node, "name", row[1])
+        leave_unread(node, _read_node, row)
+        nodes.append(node)
+    return nodes
 
 
-def read_edges(rows: Iterable[Row]) -> list[Edge]:
-    """From rows that begin with `EDGE_COLUMNS`."""
-    told = [row[:_EDGE_WIDTH] for row in rows]
-    properties = _properties([row[_EDGE_PROPERTIES] for row in told])
-    return [
-        Edge(tenant, _TYPES[type], source, target, _life(*life), summary, read, verb, scope, _list(chunks))
-        for (tenant, scope, type, verb, source, target, summary, _, chunks, *life), read in zip(
-            told, properties, strict=True
-        )
-    ]
+def read_edges(rows: Iterable[Row], tenant: str) -> list[Edge]:
+    """From rows that begin with `EDGE_COLUMNS`: what was told of an edge is left unread until it is asked for."""
+    edges: list[Edge] = []
+    for row in rows:
+        edge = _new(Edge)
+        _set(edge, "tenant", tenant)
+        _set(edge, "type", _TYPES[row[0]])
+        _set(edge, "source", row[1])
+        _set(edge, "target", row[2])
+        _set(edge, "verb", row[4])
+        leave_unread(edge, _read_edge, row)
+        edges.append(edge)
+    return edges
 
 
-def read_node(row: Row) -> Node:
-    return read_nodes([row])[0]
+def read_node(row: Row, tenant: str) -> Node:
+    return read_nodes([row], tenant)[0]
 
 
-def read_edge(row: Row) -> Edge:
-    return read_edges([row])[0]
+def read_edge(row: Row, tenant: str) -> Edge:
+    return read_edges([row], tenant)[0]
 
 
-def _properties(texts: Sequence[str]) -> list[Mapping[str, PropertyValue]]:
-    return [properties_of(each) if "[" in text else each for each, text in zip(_parsed(texts), texts, strict=True)]
+def node_columns(node: Node) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "tenant": node.tenant,
+        "label": node.label,
+        "name": node.name,
+        "name_keys": as_json(node_keys(node)),
+        "holds": _holds(node),
+        "told": told(node.summary, node.properties, node.chunks, node.aliases, node.identifiers),
+    }
 
 
-def _parsed(texts: Sequence[str]) -> list[Any]:
-    """JSON, all at once: for values as small as these most of the time would go into the calls."""
-    return json.loads(f"[{','.join(texts)}]")
+def edge_columns(edge: Edge) -> dict[str, Any]:
+    return {
+        "id": edge.id,
+        "tenant": edge.tenant,
+        "type": edge.type,
+        "source": edge.source,
+        "target": edge.target,
+        "verb": edge.verb,
+        "holds": _holds(edge),
+        "told": told(edge.summary, edge.properties, edge.chunks),
+    }
 
 
-def _list(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else tuple(json.loads(text))
-
-
-@lru_cache(maxsize=10_000)
-def _life(
-    valid_from: str,
-    valid_to: str | None,
-    first_seen: str,
-    last_seen: str,
-    confirmations: int,
-    sources: str,
-    confidence: float,
-) -> Life:
-    """What one run wrote has one life, so most are known already."""
-    return Life(
-        valid_from=datetime.fromisoformat(valid_from),
-        valid_to=None if valid_to is None else datetime.fromisoformat(valid_to),
-        first_seen=datetime.fromisoformat(first_seen),
-        last_seen=datetime.fromisoformat(last_seen),
-        confirmations=confirmations,
-        sources=_list(sources),
-        confidence=confidence,
-    )
+def told(summary: str, properties: Mapping[str, object], *lists: Collection[str]) -> str:
+    return as_json([summary, {key: _finite(value) for key, value in properties.items()}, *lists])
 
 
 def as_json(values: Iterable[Any]) -> str:
     return json.dumps(list(values))
+
+
+def _finite(value: object) -> object:
+    """JSON has no other numbers."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _holds(fact: Node | Edge) -> str:
+    return _held(fact.scope, fact.life)
+
+
+@lru_cache(maxsize=1_000)
+def _held(scope: str, life: Life) -> str:
+    columns = life_columns(life)
+    return as_json([scope, *(columns[name] for name in _LIFE)])
+
+
+def _read_node(node: Node, row: Row) -> None:
+    scope, life = _life(row[3])
+    summary, properties, chunks, aliases, identifiers = json.loads(row[4])
+    _set(node, "label", LABELS[row[2]])
+    _set(node, "life", life)
+    _set(node, "summary", summary)
+    _set(node, "aliases", tuple(aliases))
+    _set(node, "properties", _properties(properties))
+    _set(node, "scope", scope)
+    _set(node, "identifiers", tuple(identifiers))
+    _set(node, "chunks", tuple(chunks))
+
+
+def _read_edge(edge: Edge, row: Row) -> None:
+    scope, life = _life(row[6])
+    summary, properties, chunks = json.loads(row[7])
+    _set(edge, "life", life)
+    _set(edge, "summary", summary)
+    _set(edge, "properties", _properties(properties))
+    _set(edge, "scope", scope)
+    _set(edge, "chunks", tuple(chunks))
+
+
+def _properties(stored: dict[str, Any]) -> dict[str, PropertyValue]:
+    return properties_of(stored) if any(type(value) is list for value in stored.values()) else stored
+
+
+@lru_cache(maxsize=10_000)
+def _life(holds: str) -> tuple[str, Life]:
+    """The scope and the life: what one run wrote has the same, so most are known already."""
+    scope, *values = json.loads(holds)
+    columns: dict[str, Any] = dict(zip(_LIFE, values, strict=True))
+    return scope, life_of(columns, columns["sources"])

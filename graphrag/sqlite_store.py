@@ -40,6 +40,7 @@ from graphrag.model import (
 )
 from graphrag.sqlite_facts import confirm_facts, read_history, rewrite_facts, write_facts
 from graphrag.sqlite_layout import lay_out
+from graphrag.sqlite_readers import Readers
 from graphrag.sqlite_text import Reader
 from graphrag.sqlite_vectors import VectorSearch
 from graphrag.store import Exploration, Found, Vector
@@ -64,9 +65,8 @@ class SqliteStore:
         self._dimensions = dimensions
         self._refit = refit
         self._writing = threading.Lock()
-        self._pooling = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._readers: list[Reader] = []
+        self._readers: Readers[Reader] | None = None
         self._vectors = VectorSearch(dimensions)
 
     async def open(self) -> None:
@@ -98,7 +98,7 @@ class SqliteStore:
 
     async def annotate(self, tenant: str, properties: Mapping[str, Properties]) -> None:
         rows = [(json.dumps(dict(each)), id, tenant) for id, each in properties.items()]
-        sql = "UPDATE node SET properties = json_patch(properties, ?) WHERE id = ? AND tenant = ?"
+        sql = "UPDATE node SET told = json_set(told, '$[1]', json_patch(told -> 1, ?)) WHERE id = ? AND tenant = ?"
         await self._write(lambda db: db.executemany(sql, rows))
 
     async def nodes(self, tenant: str, ids: Collection[str], view: View = NOW) -> dict[str, Node]:
@@ -193,22 +193,20 @@ class SqliteStore:
         return None if row is None else row["value"]
 
     async def _read(self, work: Callable[[Reader], Result]) -> Result:
-        return await asyncio.to_thread(self._in_reader, work)
+        if self._readers is None:
+            raise GraphUnavailable("The graph's store is not open.")
+        return await self._readers.run(lambda db: self._in_reader(db, work))
 
     async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         return await asyncio.to_thread(self._in_writer, work)
 
-    def _in_reader(self, work: Callable[[Reader], Result]) -> Result:
+    def _in_reader(self, db: Reader, work: Callable[[Reader], Result]) -> Result:
         with _errors_of(self._path):
-            db = self._take_reader()
+            db.execute("BEGIN")
             try:
-                db.execute("BEGIN")
-                try:
-                    return work(db)
-                finally:
-                    db.execute("ROLLBACK")
+                return work(db)
             finally:
-                self._give_back(db)
+                db.execute("ROLLBACK")
 
     def _in_writer(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         with _errors_of(self._path), self._writing:
@@ -233,7 +231,7 @@ class SqliteStore:
             except BaseException:
                 writer.close()
                 raise
-            self._writer = writer
+            self._writer, self._readers = writer, Readers(self._connect_reader)
 
     def _lay_out(self, db: sqlite3.Connection) -> None:
         lay_out(db, self._path)
@@ -247,30 +245,21 @@ class SqliteStore:
         db.execute("PRAGMA synchronous = FULL")
         return db
 
-    def _take_reader(self) -> Reader:
-        with self._pooling:
-            if self._writer is None:
-                raise GraphUnavailable("The graph's store is not open.")
-            if self._readers:
-                return self._readers.pop()
-        db = self._connect()
-        db.execute("PRAGMA query_only = ON")
-        db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-        return db
-
-    def _give_back(self, db: Reader) -> None:
-        with self._pooling:
-            if self._writer is not None:
-                self._readers.append(db)
-                return
-        db.close()
+    def _connect_reader(self) -> Reader:
+        with _errors_of(self._path):
+            db = self._connect()
+            db.execute("PRAGMA query_only = ON")
+            db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            return db
 
     def _close(self) -> None:
-        with self._writing, self._pooling:
+        with self._writing:
             writer, self._writer = self._writer, None
-            readers, self._readers = self._readers, []
-        for db in (*readers, *([writer] if writer else [])):
-            db.close()
+            readers, self._readers = self._readers, None
+        if readers is not None:
+            readers.close()
+        if writer is not None:
+            writer.close()
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:

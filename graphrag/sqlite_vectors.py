@@ -32,6 +32,7 @@ MOST_VECTORS = 4_096
 CELL = 512
 """The most vectors in a cell."""
 _MEASURED_AGAIN = 2
+_DECIMALS = 6
 _CELLS_IN_MEMORY = 256
 _TENANTS_IN_MEMORY = 16
 _CODE = np.int8
@@ -158,9 +159,11 @@ def _nearest_codes(cells: Sequence[_Codes], query: NDArray[np.float32], limit: i
         return []
     cosines = np.concatenate([(cell.codes.astype(np.float32) @ query) / cell.lengths for cell in cells])
     best = np.argpartition(-cosines, limit)[:limit] if len(cosines) > limit else np.arange(len(cosines))
-    ends = np.cumsum([len(cell.nodes) for cell in cells])
-    of_cell = np.searchsorted(ends, best, side="right")
-    return [cells[cell].nodes[at - ends[cell]] for cell, at in zip(of_cell.tolist(), best.tolist(), strict=True)]
+    starts = np.cumsum([0, *(len(cell.nodes) for cell in cells[:-1])])
+    of_cell = np.searchsorted(starts, best, side="right") - 1
+    within = best - starts[of_cell]
+    places: list[tuple[int, int]] = np.stack([of_cell, within], axis=1).tolist()
+    return [cells[cell].nodes[at] for cell, at in places]
 
 
 def _best(blobs: Mapping[str, bytes], query: NDArray[np.float32], limit: int) -> dict[str, float]:
@@ -169,9 +172,9 @@ def _best(blobs: Mapping[str, bytes], query: NDArray[np.float32], limit: int) ->
     rows = np.frombuffer(b"".join(blobs.values()), dtype=STORED).reshape(len(blobs), query.size)
     lengths = np.linalg.norm(rows, axis=1)
     scores = (rows @ query) / np.where(lengths == 0, 1, lengths)
-    ranked = sorted(
-        (-score, id) for id, score, length in zip(blobs, scores.tolist(), lengths.tolist(), strict=True) if length
-    )
+    # Equal vectors get equal cosines, whatever place they were multiplied in.
+    rounded = np.round(scores.astype(np.float64), _DECIMALS).tolist()
+    ranked = sorted((-score, id) for id, score, length in zip(blobs, rounded, lengths.tolist(), strict=True) if length)
     return {id: -score for score, id in ranked[:limit]}
 
 
@@ -310,8 +313,9 @@ def _new_cell(db: sqlite3.Connection, kind: tuple[str, str, str], units: NDArray
 
 
 def _insert(db: sqlite3.Connection, cells: Sequence[int], ids: Sequence[str], units: NDArray[np.float32]) -> None:
-    codes = np.round(_LARGEST * units / np.abs(units).max(axis=1, keepdims=True)).astype(_CODE)
-    rows = [(cell, id, code.tobytes()) for cell, id, code in zip(cells, ids, codes, strict=True)]
+    largest: NDArray[np.float32] = np.abs(units).max(axis=1, keepdims=True)
+    codes: NDArray[np.int8] = np.round(_LARGEST * units / largest).astype(_CODE)
+    rows = [(cell, id, codes[at].tobytes()) for at, (cell, id) in enumerate(zip(cells, ids, strict=True))]
     db.executemany("INSERT INTO vector_code VALUES (?, ?, ?)", rows)
 
 

@@ -16,7 +16,8 @@ MAX_HOPS = 10
 MAX_CAP = 5_000
 MAX_PATHS = 100
 _EDGES_A_NODE = 20
-_BY_NAME = attrgetter("name", "there")
+_BY_NAME = attrgetter("name", "id")
+_STEPS_BY_NAME = attrgetter("name", "there")
 _BY_ENDS = attrgetter("type", "source", "target", "verb")
 
 
@@ -170,7 +171,7 @@ def _walk(
         steps: list[Step]
         ((steps, cut),) = yield [StepsFrom(frontier, ways.types, ways.direction, most_edges, ways.view)]
         reached = [step for step in steps if step.there not in walk.hops and (only is None or step.label is only)]
-        reached.sort(key=_BY_NAME)
+        reached.sort(key=_STEPS_BY_NAME)
         walk.truncated |= cut or len(reached) > room
         frontier = _take(walk, reached[:room], hop)
         room -= len(frontier)
@@ -208,11 +209,13 @@ def _surroundings(
     if any(id not in nodes for id in around.hops if id not in start):
         around = _through(nodes, around, start, limits.hops)
     hops = around.hops
-    order = sorted(hops.keys() & nodes.keys(), key=lambda id: (hops[id], nodes[id].name, id))
-    edges = (edge for edge in around.edges if edge.source in nodes and edge.target in nodes)
+    order = [node.id for node in sorted(nodes.values(), key=_BY_NAME) if node.id in hops]
+    order.sort(key=hops.__getitem__)
+    edges = [edge for edge in around.edges if edge.source in nodes and edge.target in nodes]
+    edges.sort(key=_BY_ENDS)
     return Neighbourhood(
         nodes={id: nodes[id] for id in order},
-        edges=tuple(sorted(edges, key=_BY_ENDS)),
+        edges=tuple(edges),
         hops={id: hops[id] for id in order},
         truncated=around.truncated,
     )
@@ -244,13 +247,15 @@ def _spread(around: _Around, ways: _Ways, limits: _Limits) -> Exploration[None]:
 
 def _take_edges(around: _Around, edges: Iterable[Edge], hop: int) -> list[str]:
     """What the edges that this hop looks at lead to. Those back to the level before were read with it."""
+    level = around.hops.get
     reached: dict[str, None] = {}
     for edge in edges:
-        source, target = around.hops.get(edge.source, hop), around.hops.get(edge.target, hop)
+        here, there = edge.source, edge.target
+        source, target = level(here, hop), level(there, hop)
         if source >= hop - 1 and target >= hop - 1:
             around.edges.append(edge)
             if source != target:
-                reached[edge.source if source == hop else edge.target] = None
+                reached[here if source == hop else there] = None
     return list(reached)
 
 
@@ -287,7 +292,7 @@ def _names(ids: Collection[str], view: View) -> Exploration[dict[str, str]]:
     """The names of those of the ids that there are, by id, in the order of the names."""
     found: dict[str, Node]
     (found,) = yield [NodesOf(ids, view)]
-    return {node.id: node.name for node in sorted(found.values(), key=lambda node: (node.name, node.id))}
+    return {node.id: node.name for node in sorted(found.values(), key=_BY_NAME)}
 
 
 def _paths(from_id: str, to_id: str, ways: _Ways, limits: _Limits, cap: int) -> Exploration[Paths]:

@@ -1,99 +1,81 @@
 -- Current facts and closed intervals live in tables of their own, so that no read can forget to leave out the past.
-CREATE TABLE node (
+-- A walk meets dozens of facts, and each column costs it something for each of them. So what is not searched by is kept
+-- as JSON, `told`: [summary, properties, chunks] of an edge, and of a node also its aliases and identifiers. `holds` says
+-- where, when and how surely the fact holds: [scope, valid_from, valid_to, first_seen, last_seen, confirmations, sources,
+-- confidence]. What statements compare SQLite itself takes out of it into columns, so that the two cannot differ.
+CREATE TABLE IF NOT EXISTS node (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     tenant TEXT NOT NULL,
-    scope TEXT NOT NULL,
     label TEXT NOT NULL,
     name TEXT NOT NULL,
-    summary TEXT NOT NULL,
-    aliases TEXT NOT NULL,
-    identifiers TEXT NOT NULL,
     name_keys TEXT NOT NULL,
-    properties TEXT NOT NULL,
-    chunks TEXT NOT NULL,
-    valid_from TEXT NOT NULL,
-    valid_to TEXT CHECK (valid_to IS NULL),
-    first_seen TEXT NOT NULL,
-    last_seen TEXT NOT NULL,
-    confirmations INTEGER NOT NULL,
-    sources TEXT NOT NULL,
-    confidence REAL NOT NULL
+    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
+    valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
+    valid_to TEXT AS (holds ->> 2) STORED CHECK (valid_to IS NULL),
+    last_seen TEXT NOT NULL AS (holds ->> 4) VIRTUAL,
+    holds TEXT NOT NULL,
+    told TEXT NOT NULL
 ) STRICT;
-CREATE INDEX node_in_order ON node (tenant, confirmations DESC, name, id);
-CREATE TABLE past_node (
+CREATE INDEX IF NOT EXISTS node_in_order ON node (tenant, confirmations DESC, name, id);
+CREATE TABLE IF NOT EXISTS past_node (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
     tenant TEXT NOT NULL,
-    scope TEXT NOT NULL,
     label TEXT NOT NULL,
     name TEXT NOT NULL,
-    summary TEXT NOT NULL,
-    aliases TEXT NOT NULL,
-    identifiers TEXT NOT NULL,
     name_keys TEXT NOT NULL,
-    properties TEXT NOT NULL,
-    chunks TEXT NOT NULL,
-    valid_from TEXT NOT NULL,
-    valid_to TEXT NOT NULL,
-    first_seen TEXT NOT NULL,
-    last_seen TEXT NOT NULL,
-    confirmations INTEGER NOT NULL,
-    sources TEXT NOT NULL,
-    confidence REAL NOT NULL,
+    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
+    valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
+    valid_to TEXT NOT NULL AS (holds ->> 2) STORED,
+    holds TEXT NOT NULL,
+    told TEXT NOT NULL,
     embedding BLOB
 ) STRICT;
-CREATE INDEX past_node_of ON past_node (id);
-CREATE INDEX past_node_in ON past_node (tenant);
+CREATE INDEX IF NOT EXISTS past_node_of ON past_node (id);
+CREATE INDEX IF NOT EXISTS past_node_in ON past_node (tenant);
 
 -- The indexes of edges cover a walk: a hop reads no row of the table itself.
-CREATE TABLE edge (
+CREATE TABLE IF NOT EXISTS edge (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     tenant TEXT NOT NULL,
-    scope TEXT NOT NULL,
     type TEXT NOT NULL,
-    verb TEXT NOT NULL,
     source TEXT NOT NULL,
     target TEXT NOT NULL,
-    summary TEXT NOT NULL,
-    properties TEXT NOT NULL,
-    chunks TEXT NOT NULL,
-    valid_from TEXT NOT NULL,
-    valid_to TEXT CHECK (valid_to IS NULL),
-    first_seen TEXT NOT NULL,
-    last_seen TEXT NOT NULL,
-    confirmations INTEGER NOT NULL,
-    sources TEXT NOT NULL,
-    confidence REAL NOT NULL
+    verb TEXT NOT NULL,
+    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
+    valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
+    valid_to TEXT AS (holds ->> 2) STORED CHECK (valid_to IS NULL),
+    last_seen TEXT NOT NULL AS (holds ->> 4) VIRTUAL,
+    holds TEXT NOT NULL,
+    told TEXT NOT NULL
 ) STRICT;
-CREATE INDEX edge_from ON edge (source, type, scope, tenant, target);
-CREATE INDEX edge_to ON edge (target, type, scope, tenant, source);
-CREATE TABLE past_edge (
+CREATE INDEX IF NOT EXISTS edge_from ON edge (source, type, scope, tenant, target);
+CREATE INDEX IF NOT EXISTS edge_to ON edge (target, type, scope, tenant, source);
+CREATE TABLE IF NOT EXISTS past_edge (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
     tenant TEXT NOT NULL,
-    scope TEXT NOT NULL,
     type TEXT NOT NULL,
-    verb TEXT NOT NULL,
     source TEXT NOT NULL,
     target TEXT NOT NULL,
-    summary TEXT NOT NULL,
-    properties TEXT NOT NULL,
-    chunks TEXT NOT NULL,
-    valid_from TEXT NOT NULL,
-    valid_to TEXT NOT NULL,
-    first_seen TEXT NOT NULL,
-    last_seen TEXT NOT NULL,
-    confirmations INTEGER NOT NULL,
-    sources TEXT NOT NULL,
-    confidence REAL NOT NULL
+    verb TEXT NOT NULL,
+    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
+    valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
+    valid_to TEXT NOT NULL AS (holds ->> 2) STORED,
+    holds TEXT NOT NULL,
+    told TEXT NOT NULL
 ) STRICT;
-CREATE INDEX past_edge_from ON past_edge (source, type);
-CREATE INDEX past_edge_to ON past_edge (target, type);
+CREATE INDEX IF NOT EXISTS past_edge_from ON past_edge (source, type);
+CREATE INDEX IF NOT EXISTS past_edge_to ON past_edge (target, type);
 
 -- The space in which names, aliases and strong identifiers meet.
-CREATE TABLE name_key (
+CREATE TABLE IF NOT EXISTS name_key (
     tenant TEXT NOT NULL,
     key TEXT NOT NULL,
     label TEXT NOT NULL,
@@ -101,19 +83,19 @@ CREATE TABLE name_key (
     node TEXT NOT NULL,
     PRIMARY KEY (tenant, key, label, scope)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX name_key_of ON name_key (node);
+CREATE INDEX IF NOT EXISTS name_key_of ON name_key (node);
 
 -- Which current facts a source stands for, by their ids.
-CREATE TABLE asserted (
+CREATE TABLE IF NOT EXISTS asserted (
     tenant TEXT NOT NULL,
     source TEXT NOT NULL,
     fact TEXT NOT NULL,
     PRIMARY KEY (tenant, source, fact)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX asserted_fact ON asserted (fact);
+CREATE INDEX IF NOT EXISTS asserted_fact ON asserted (fact);
 
 -- What was decided about the graph: merges, corrections, proposals.
-CREATE TABLE record (
+CREATE TABLE IF NOT EXISTS record (
     tenant TEXT NOT NULL,
     kind TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -123,13 +105,13 @@ CREATE TABLE record (
 
 -- Little-endian float32. Cells hold what lies together of one kind, `code` is a vector in one signed byte a number.
 -- The generation counts a tenant's changes and the version a cell's, so that every process knows what it has is old.
-CREATE TABLE vector (
+CREATE TABLE IF NOT EXISTS vector (
     node TEXT PRIMARY KEY,
     tenant TEXT NOT NULL,
     embedding BLOB NOT NULL
 ) STRICT;
-CREATE INDEX vector_of ON vector (tenant);
-CREATE TABLE vector_cell (
+CREATE INDEX IF NOT EXISTS vector_of ON vector (tenant);
+CREATE TABLE IF NOT EXISTS vector_cell (
     cell INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant TEXT NOT NULL,
     label TEXT NOT NULL,
@@ -138,21 +120,21 @@ CREATE TABLE vector_cell (
     version INTEGER NOT NULL DEFAULT 0,
     centroid BLOB NOT NULL
 ) STRICT;
-CREATE INDEX vector_cell_of ON vector_cell (tenant, label, scope);
-CREATE TABLE vector_code (
+CREATE INDEX IF NOT EXISTS vector_cell_of ON vector_cell (tenant, label, scope);
+CREATE TABLE IF NOT EXISTS vector_code (
     cell INTEGER NOT NULL,
     node TEXT NOT NULL,
     code BLOB NOT NULL,
     PRIMARY KEY (cell, node)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX vector_code_of ON vector_code (node);
-CREATE TABLE vector_generation (tenant TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS vector_code_of ON vector_code (node);
+CREATE TABLE IF NOT EXISTS vector_generation (tenant TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
 
-CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 
 -- Full text of current nodes, by kind.
-CREATE VIRTUAL TABLE service_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
-CREATE VIRTUAL TABLE page_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
-CREATE VIRTUAL TABLE passage_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
-CREATE VIRTUAL TABLE other_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
-CREATE VIRTUAL TABLE past_node_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS service_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS page_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS passage_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS other_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS past_node_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');

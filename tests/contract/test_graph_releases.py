@@ -1,5 +1,6 @@
 """A graph that an earlier release wrote is opened by this one and is all there."""
 
+import dataclasses
 import gzip
 import json
 from collections.abc import AsyncIterator
@@ -10,7 +11,7 @@ from typing import Any
 import neo4j
 import pytest
 
-from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, NodeFact, Ref, View
+from graphrag.model import Direction, EdgeFact, EdgeType, Facts, Label, NodeFact, Ref, View, node_id
 from graphrag.open_store import open_store
 from graphrag.store import GraphStore
 from graphrag.traverse import blast_radius
@@ -18,20 +19,28 @@ from tests.contract.graphs import DIMENSIONS, NEO4J, NEO4J_IDS, NOON, id_of
 
 RELEASES = Path(__file__).parent / "releases"
 TENANT = "default"
+MEMORY = View(scopes=("agent one",))
 
 
-@pytest.fixture(scope="module", params=["sqlite", *NEO4J], ids=["sqlite", *NEO4J_IDS])
+SQLITE = ["layout-1.db.gz", "layout-2.db.gz"]
+
+
+@pytest.fixture(scope="module", params=[*SQLITE, *NEO4J], ids=["sqlite-layout-1", "sqlite-layout-2", *NEO4J_IDS])
 async def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The URL of a graph of layout 1, in a database that holds nothing else."""
-    if request.param == "sqlite":
-        path = tmp_path_factory.mktemp("release") / "graph.db"
-        path.write_bytes(gzip.decompress((RELEASES / "layout-1.db.gz").read_bytes()))
-        yield f"sqlite:///{path}"
+    """The URL of a graph of an older layout, in a database that holds nothing else."""
+    if request.param in SQLITE:
+        yield f"sqlite:///{_unpacked(request.param, tmp_path_factory.mktemp('release'))}"
         return
     url = request.getfixturevalue(request.param)
     _empty(url)
     _load(url, json.loads((RELEASES / "layout-1.neo4j.json").read_text(encoding="utf-8")))
     yield url
+
+
+def _unpacked(name: str, folder: Path) -> Path:
+    path = folder / "graph.db"
+    path.write_bytes(gzip.decompress((RELEASES / name).read_bytes()))
+    return path
 
 
 def _empty(url: str) -> None:
@@ -137,6 +146,30 @@ async def test_its_past_is_read_as_of_a_time(store: GraphStore) -> None:
     assert sorted(edge.life.valid_to for edge in closed if edge.life.valid_to) == [
         NOON + timedelta(hours=hour) for hour in (2, 3, 3)
     ]
+
+
+@pytest.fixture
+async def layout_2(tmp_path: Path) -> AsyncIterator[GraphStore]:
+    opened = open_store(f"sqlite:///{_unpacked('layout-2.db.gz', tmp_path)}", dimensions=DIMENSIONS)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+async def test_what_was_remembered_in_layout_2_is_as_it_was(layout_2: GraphStore) -> None:
+    store, vault = layout_2, node_id(TENANT, Label.ENTITY, "vault", "agent one")
+    node = (await store.nodes(TENANT, [vault], MEMORY))[vault]
+    assert (node.aliases, node.chunks) == (("the vault",), ("chunk-1",))
+    assert node.identifiers == ("https://git.example/vault",)
+    assert node.properties == {"kind": "system", "ports": ("80", "443")}
+    assert (node.life.confirmations, node.life.confidence, node.life.sources) == (2, 0.5, ("agent",))
+    (knows,) = await store.edges(TENANT, [vault], [EdgeType.RELATION], Direction.IN, 10, MEMORY)
+    assert (knows.verb, knows.summary, knows.properties) == ("asks", "asks it at the start", {"often": True})
+    assert (knows.chunks, knows.life.confidence, knows.scope) == (("chunk-1", "chunk-2"), 0.25, "agent one")
+    then = dataclasses.replace(MEMORY, as_of=NOON + timedelta(hours=1))
+    assert {each.name for each in await store.all_nodes(TENANT, view=then)} == {"vault", "attic"}
+    (within,) = await store.edges(TENANT, [vault], [EdgeType.RELATION], Direction.OUT, 10, then)
+    assert (within.verb, within.life.valid_to) == ("is in", NOON + timedelta(hours=2))
 
 
 async def test_its_sources_go_on_where_they_were(store: GraphStore) -> None:
