@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bench import accept, graph_reads, graph_writes, ingest, report, start
+from bench import accept, finding, graph_reads, graph_writes, ingest, report, start
 from bench.graph_stores import NEO4J, SQLITE
 from bench.measure import Measured, note
 
@@ -23,6 +23,12 @@ BENCHES: dict[tuple[str, ...], Callable[[], Sequence[Measured]]] = {
         for size in graph_reads.SIZES
     },
     **{graph_reads.growth_names(store): partial(graph_reads.growth, store) for store in (SQLITE, NEO4J)},
+    **{
+        finding.names(store, subject): partial(finding.finding, store, subject)
+        for subject in (finding.REAL, *finding.SIZES)
+        for store in (SQLITE, NEO4J)
+    },
+    **{finding.growth_names(store): partial(finding.growth, store) for store in (SQLITE, NEO4J)},
     ingest.SPEED_NAMES: ingest.speed,
     ingest.GROWTH_NAMES: ingest.memory,
     (ingest.COMMUNITIES_NAME,): ingest.community_refresh,
