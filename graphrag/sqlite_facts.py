@@ -24,7 +24,7 @@ from graphrag.sqlite_rows import (
     read_nodes,
 )
 from graphrag.sqlite_vectors import STORED
-from graphrag.stored import life_columns, time_text
+from graphrag.stored import life_columns, text_index_of, time_text
 from graphrag.writing import (
     DENIAL,
     EdgeDecision,
@@ -200,7 +200,7 @@ def _put(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: EdgeDe
 def _put_node(db: sqlite3.Connection, node: Node) -> None:
     columns = node_columns(node)
     row = db.execute(_upsert("node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
-    index = sqlite_text.index_of(node.label)
+    index = text_index_of(node.label)
     sqlite_text.remove(db, index, row)
     sqlite_text.put(db, index, row, node)
     _assert(db, node.tenant, node.id, node.life.sources)
@@ -242,7 +242,7 @@ def _remove_node(db: sqlite3.Connection, node: Node) -> None:
 
 def _remove_current_node(db: sqlite3.Connection, id: str) -> None:
     for row in db.execute("DELETE FROM node WHERE id = ? RETURNING row, label", (id,)).fetchall():
-        sqlite_text.remove(db, sqlite_text.index_of(Label(row["label"])), row["row"])
+        sqlite_text.remove(db, text_index_of(Label(row["label"])), row["row"])
     db.execute("DELETE FROM name_key WHERE node = ?", (id,))
     sqlite_vectors.forget(db, [id])
     db.execute("DELETE FROM asserted WHERE fact = ?", (id,))

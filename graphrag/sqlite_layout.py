@@ -16,7 +16,7 @@ from graphrag.identity import name_key
 from graphrag.model import EdgeType, edge_id
 from graphrag.queries import statements
 from graphrag.sqlite_rows import NODE_COLUMNS, read_nodes, told
-from graphrag.stored import words_of_names
+from graphrag.stored import text_index_of, words_of_names
 
 VERSION = 3
 """Kept in `PRAGMA user_version`. Raise it with each change of layout.sql, and say in `_bring_forward` how the tables
@@ -77,7 +77,7 @@ def _index_texts(db: sqlite3.Connection) -> None:
     rows = db.execute(f"SELECT {', '.join(NODE_COLUMNS)}, row FROM node")
     while batch := rows.fetchmany(_BATCH):
         for node, row in zip(read_nodes(batch, ""), batch, strict=True):
-            sqlite_text.put(db, sqlite_text.index_of(node.label), row["row"], node)
+            sqlite_text.put(db, text_index_of(node.label), row["row"], node)
 
 
 def _place_vectors(db: sqlite3.Connection) -> None:

@@ -1,8 +1,7 @@
-"""Full text in SQLite: an FTS5 index for each kind of node, and a search whose work does not grow with the graph.
+"""Full text in SQLite, by FTS5: a search whose work does not grow with the graph.
 
 A word that stands in every tenth text tells little apart and costs most: each text that has it is scored. So a search
-begins with the rarest of its words and takes as many as lead to a bounded number of texts. An index of its own for each
-kind keeps what services are called from drowning in what pages say, and words are rare or common within the kind.
+begins with the rarest of its words and takes as many as lead to a bounded number of texts.
 """
 
 from __future__ import annotations
@@ -13,21 +12,12 @@ from typing import Any, NamedTuple
 
 from graphrag.model import Label, Node
 from graphrag.sqlite_rows import as_json
-from graphrag.stored import search_words
+from graphrag.stored import search_words, text_index_of
 
 MOST_TEXTS = 1_000
 """So many texts a search of one kind scores; 2 microseconds each. A graph with fewer loses nothing."""
 PAST = "past_node_text"
-_OTHERS = "other_text"
-_INDEX_OF = {
-    Label.SERVICE: "service_text",
-    Label.RUNBOOK: "page_text",
-    Label.DOC: "page_text",
-    Label.INCIDENT: "page_text",
-    Label.CHUNK: "passage_text",
-}
 _WORDS_IN_MEMORY = 20_000
-INDEXES = tuple(dict.fromkeys((*_INDEX_OF.values(), _OTHERS)))
 _WEIGHTS = "4.0, 4.0, 4.0, 1.0"
 """Of the columns name, words, aliases and summary: what a thing is called counts more than what is said of it."""
 
@@ -57,11 +47,6 @@ class Found(NamedTuple):
     id: str
 
 
-def index_of(label: Label) -> str:
-    """The table of the full-text index for current nodes of this kind."""
-    return _INDEX_OF.get(label, _OTHERS)
-
-
 def put(db: sqlite3.Connection, index: str, row: int, node: Node) -> None:
     db.execute(
         f"INSERT INTO {index} (rowid, name, words, aliases, summary) VALUES (?, ?, ?, ?, ?)",
@@ -77,7 +62,7 @@ def search(
     db: Reader, words: Sequence[str], labels: Collection[Label], seen: str, values: dict[str, object]
 ) -> list[Found]:
     """What any of the words stands in, best first. `seen` is the condition for a node `n`, with its `values`."""
-    indexes = {index_of(label) for label in labels}
+    indexes = {text_index_of(label) for label in labels}
     found = [each for index in sorted(indexes) for each in _search(db, index, "node", words, labels, seen, values)]
     return sorted(found, key=lambda each: (-each.score, each.name, each.id))
 
