@@ -226,17 +226,17 @@ class Neo4jStore:
         return [read_edge(row["edge"]) for row in rows]
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
-        asks = next(exploration)
+        answers: list[Any] | None = None
         around: Surroundings | None = None
         while True:
-            for ask in asks:
-                if isinstance(ask, Forecast):
-                    around = await foreseen(self._read, tenant, ask)
-            answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
             try:
                 asks = exploration.send(answers)
             except StopIteration as end:
                 return end.value
+            for ask in asks:
+                if isinstance(ask, Forecast):
+                    around = await foreseen(self._read, tenant, ask)
+            answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
 
     async def neighbours(
         self,

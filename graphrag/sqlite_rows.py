@@ -65,6 +65,7 @@ def node_columns(node: Node) -> dict[str, Any]:
         "label": node.label,
         "name": node.name,
         "name_keys": as_json(node_keys(node)),
+        "scope": node.scope,
         "holds": _holds(node),
         "told": told(node.summary, node.properties, node.chunks, node.aliases, node.identifiers),
     }
@@ -78,6 +79,7 @@ def edge_columns(edge: Edge) -> dict[str, Any]:
         "source": edge.source,
         "target": edge.target,
         "verb": edge.verb,
+        "scope": edge.scope,
         "holds": _holds(edge),
         "told": told(edge.summary, edge.properties, edge.chunks),
     }

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import random
 
+import anyio
 import pytest
 
 from graphrag.model import EdgeFact, EdgeType, Label, Ref, View, node_id
@@ -70,3 +71,12 @@ async def test_a_neighbourhood_is_the_same_whether_or_not_the_store_knew_how_far
     assert told[0].edges
     other = await neighbourhood(store, tenant + " other", [id_of(tenant, "a")], list(EdgeType), hops, cap, view)
     assert (other.nodes, other.edges) == ({}, ())
+
+
+async def test_a_walk_that_has_to_read_nothing_ends_at_once(store: GraphStore, tenant: str) -> None:
+    def nothing() -> Exploration[str]:
+        yield from ()
+        return "found"
+
+    with anyio.fail_after(10):
+        assert await store.explore(tenant, nothing()) == "found"
