@@ -18,7 +18,7 @@ MAX_PATHS = 100
 _EDGES_A_NODE = 20
 _BY_NAME = attrgetter("name", "id")
 _STEPS_BY_NAME = attrgetter("name", "there")
-_BY_ENDS = attrgetter("type", "source", "target", "verb")
+_BY_ENDS = attrgetter("type", "source", "target")
 
 
 @dataclass(frozen=True, slots=True)
