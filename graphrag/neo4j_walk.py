@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, Protocol
 
 from graphrag.model import Direction, Step
@@ -11,6 +12,8 @@ from graphrag.stored import leaving, reaching
 from graphrag.surroundings import Surroundings
 from graphrag.writing import storable
 
+_BY_ENDS = itemgetter("edge_type", "source", "target", "id")
+_CONFIRMATIONS = itemgetter("confirmations")
 _MOST_HOPS_AT_ONCE = 2  # what `surroundings` of read.cypher can
 
 
@@ -52,5 +55,8 @@ async def foreseen(read: Read, tenant: str, ask: Forecast) -> Surroundings | Non
     )
     for row in found:
         nodes = (read_node(each["node"], each["labels"]) for each in row["nodes"])
-        return Surroundings(ask, row["inner"], nodes, list(map(read_edge, row["edges"])))
+        edges = row["edges"]
+        edges.sort(key=_BY_ENDS)
+        edges.sort(key=_CONFIRMATIONS, reverse=True)
+        return Surroundings(ask, row["inner"], nodes, list(map(read_edge, edges)))
     return None

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from graphrag.model import Edge, Node, Step
+from graphrag.model import Direction, Edge, EdgeType, Node, Step
 from graphrag.store import Ask, EdgesOf, Forecast, NodesOf, StepsFrom
 from graphrag.stored import leaving, reaching, steps_over
 
 
 class Surroundings:
     """What a forecast is about. `inner`: the ids of nodes whose edges of its types are all among `edges`, those that
-    it starts from included; `nodes`: every node among them and at the edges' ends that its view sees."""
+    it starts from included; `nodes`: every node among them and at the edges' ends that its view sees; `edges`: in the
+    order of `GraphStore.edges`."""
 
     def __init__(
         self, forecast: Forecast, inner: Iterable[str], nodes: Iterable[Node], edges: Collection[Edge]
@@ -23,9 +24,7 @@ class Surroundings:
         self._forecast = forecast
         self._inner = frozenset((*forecast.ids, *inner))
         self._nodes = {node.id: node for node in nodes}
-        self._edges = sorted(
-            edges, key=lambda edge: (-edge.life.confirmations, edge.type, edge.source, edge.target, edge.id)
-        )
+        self._edges = edges
         self._known = self._inner.union(*((edge.source, edge.target) for edge in edges))
 
     def holds(self, ask: Ask) -> bool:
@@ -36,9 +35,9 @@ class Surroundings:
             case NodesOf():
                 return self._known.issuperset(ask.ids)
             case EdgesOf():
-                return self._inner.issuperset(ask.ids) and set(ask.types) == set(self._forecast.types)
+                return self._inner.issuperset(ask.ids) and self._follows(ask.types)
             case StepsFrom():
-                return self._inner.issuperset(ask.frontier) and set(ask.types) == set(self._forecast.types)
+                return self._inner.issuperset(ask.frontier) and self._follows(ask.types)
             case Forecast():
                 return False
 
@@ -54,12 +53,18 @@ class Surroundings:
             case Forecast():
                 return None
 
+    def _follows(self, types: Collection[EdgeType]) -> bool:
+        """Whether all edges of these types are here, and no others."""
+        return types is self._forecast.types or set(types) == set(self._forecast.types)
+
     def _steps(self, ask: StepsFrom) -> tuple[list[Step], bool]:
         edges = self._touching(ask.frontier, ask)
         return steps_over(edges, self._nodes, ask), len(edges) > ask.limit
 
     def _touching(self, ids: Collection[str], ask: EdgesOf | StepsFrom) -> list[Edge]:
         here = frozenset(ids)
+        if ask.direction is Direction.BOTH:
+            return [edge for edge in self._edges if edge.source in here or edge.target in here]
         forward, backward = set(leaving(ask.types, ask.direction)), set(reaching(ask.types, ask.direction))
         return [
             edge
