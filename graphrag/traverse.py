@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import NamedTuple
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
 from graphrag.store import EdgesOf, Exploration, Forecast, GraphStore, NodesOf, StepsFrom
@@ -31,10 +32,9 @@ class Neighbourhood:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A service reached from the start. `path` names every service from the start to this one: a shortest chain of
-    needs, and so the reason why it is here."""
+    needs, and so the reason why it is here. A tuple, for the same reason as a `Step`."""
 
     id: str
     name: str
