@@ -75,12 +75,14 @@ class Database:
             await driver.close()
 
     async def read(
-        self, name: str, *, types: tuple[Sequence[str], Sequence[str]] = ((), ()), **values: Any
+        self, name: str, *, types: tuple[Sequence[str], Sequence[str]] = ((), ()), far: int = 0, **values: Any
     ) -> list[dict[str, Any]]:
         """The rows of a query of read.cypher. `types`: the edge types of our own that it follows from source to
-        target, and those it follows back; the query also has them as `$leaving` and `$reaching`."""
+        target, and those it follows back; the query also has them as `$leaving` and `$reaching`. `far`: how many of
+        them after each other, where its text says so, which cannot be a parameter."""
         leaving, reaching = types
-        query = filled(named("read.cypher")[name], __LEAVING__=_any_of(leaving), __REACHING__=_any_of(reaching))
+        names = {"__LEAVING__": _any_of(leaving), "__REACHING__": _any_of(reaching), "__FAR__": str(int(far))}
+        query = filled(named("read.cypher")[name], **names)
         asked: dict[str, Any] = {"leaving": list(leaving), "reaching": list(reaching), **values}
         with neo4j_errors(self._address.host):
             try:

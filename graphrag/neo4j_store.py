@@ -68,7 +68,7 @@ from graphrag.stored import (
     reaching,
     steps_over,
 )
-from graphrag.surroundings import Surroundings
+from graphrag.surroundings import Steps, Surroundings
 from graphrag.vectors import checked
 from graphrag.writing import NameKey, node_keys, storable
 
@@ -227,7 +227,7 @@ class Neo4jStore:
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
         answers: list[Any] | None = None
-        around: Surroundings | None = None
+        around: Surroundings | Steps | None = None
         while True:
             try:
                 asks = exploration.send(answers)
@@ -344,7 +344,7 @@ class Neo4jStore:
             part=part,
         )
 
-    async def _answer(self, tenant: str, ask: Ask, around: Surroundings | None) -> Any:
+    async def _answer(self, tenant: str, ask: Ask, around: Surroundings | Steps | None) -> Any:
         if around is not None and around.holds(ask):
             return around.answer(ask)
         match ask:
