@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bench import accept, graph_reads, graph_writes, ingest, report, start
+from bench import accept, finding, graph_reads, graph_writes, ingest, report, start
 from bench.graph_stores import NEO4J, SQLITE
 from bench.measure import Measured, note
 
@@ -24,6 +24,12 @@ BENCHES: dict[tuple[str, ...], Callable[[], Sequence[Measured]]] = {
     },
     graph_reads.REL_MAP_SHARED_NAMES: graph_reads.rel_map_shared,
     **{graph_reads.growth_names(store): partial(graph_reads.growth, store) for store in (SQLITE, NEO4J)},
+    **{
+        finding.names(store, subject): partial(finding.finding, store, subject)
+        for subject in (finding.REAL, *finding.SIZES)
+        for store in (SQLITE, NEO4J)
+    },
+    **{finding.growth_names(store): partial(finding.growth, store) for store in (SQLITE, NEO4J)},
     ingest.SPEED_NAMES: ingest.speed,
     ingest.GROWTH_NAMES: ingest.memory,
     (ingest.COMMUNITIES_NAME,): ingest.community_refresh,

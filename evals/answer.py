@@ -45,7 +45,7 @@ class Subject:
         """What the product makes of the case, before any live system is asked. Raises `NoData` when the graph fails."""
         began = time.perf_counter()
         try:
-            incident = _incident(case)
+            incident = incident_of(case)
             if isinstance(incident, str):
                 return Answer(resolved=False, explanation=incident)
             located = await locate_incident(self._store, self._embed, incident, lambda: 0.0, self._weights)
@@ -109,7 +109,7 @@ def _graph_url(store: str, home: Path) -> Iterator[str]:
         raise NoData(f"Neo4j cannot be run: {error}. `tests/servers/install {_NEO4J}` fetches it.") from error
 
 
-def _incident(case: Case) -> Incident | str:
+def incident_of(case: Case) -> Incident | str:
     """The incident as the service would open it, or why it would open none."""
     now = datetime.now(UTC)
     if case.webhook is None:

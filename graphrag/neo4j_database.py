@@ -6,7 +6,7 @@ Third-party errors become the graph's own here.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString, TypeVar
 
@@ -14,6 +14,7 @@ import neo4j
 from neo4j.exceptions import ConstraintError, DriverError, Neo4jError
 
 from graphrag.errors import GraphMisconfigured, GraphUnavailable
+from graphrag.model import Label
 from graphrag.neo4j_errors import neo4j_errors
 from graphrag.neo4j_layout import lay_out
 from graphrag.queries import filled, named
@@ -75,14 +76,26 @@ class Database:
             await driver.close()
 
     async def read(
-        self, name: str, *, types: tuple[Sequence[str], Sequence[str]] = ((), ()), far: int = 0, **values: Any
+        self,
+        name: str,
+        *,
+        types: tuple[Sequence[str], Sequence[str]] = ((), ()),
+        far: int = 0,
+        of: Iterable[Label] = (),
+        **values: Any,
     ) -> list[dict[str, Any]]:
         """The rows of a query of read.cypher. `types`: the edge types of our own that it follows from source to
         target, and those it follows back; the query also has them as `$leaving` and `$reaching`. `far`: how many of
-        them after each other, where its text says so, which cannot be a parameter."""
+        them one after the other, where its text says so, as that cannot be a parameter. `of`: the labels that it goes
+        through all nodes of."""
         leaving, reaching = types
-        names = {"__LEAVING__": _any_of(leaving), "__REACHING__": _any_of(reaching), "__FAR__": str(int(far))}
-        query = filled(named("read.cypher")[name], **names)
+        query = filled(
+            named("read.cypher")[name],
+            __LEAVING__=_any_of(leaving),
+            __REACHING__=_any_of(reaching),
+            __FAR__=str(int(far)),
+            __LABELS__=_any_of(sorted(of)),
+        )
         asked: dict[str, Any] = {"leaving": list(leaving), "reaching": list(reaching), **values}
         with neo4j_errors(self._address.host):
             try:

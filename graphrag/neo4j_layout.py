@@ -9,17 +9,23 @@ import neo4j
 from neo4j.exceptions import ClientError, TransientError
 
 from graphrag.errors import GraphMisconfigured
+from graphrag.model import Label
 from graphrag.neo4j_migration import bring_forward
-from graphrag.queries import named, statements
+from graphrag.queries import filled, named, statements
+from graphrag.stored import TEXT_INDEXES
 from graphrag.vectors import other_dimensions
 
 _VERSION_KEY = "layout.version"
 _VERSION = b"2"
 """Raise it with each change of the layout, and say in `neo4j_migration` how the data of the one before follows."""
+ALL_VECTORS = "entity"
+VECTORS_OF = {label: f"{label.lower()}_vectors" for label in (Label.SERVICE, Label.RUNBOOK, Label.DOC, Label.INCIDENT)}
+"""The vector indexes of those kinds of node that are searched for by themselves and are few beside others."""
+_VECTOR_INDEXES = {ALL_VECTORS: "__Entity__", **{index: label.value for label, index in VECTORS_OF.items()}}
 _INDEXES = (
-    ("entity", "VECTOR", "__Entity__"),
-    ("entity_text", "FULLTEXT", "__Entity__"),
-    ("past_text", "FULLTEXT", "__PastNode__"),
+    *((index, "VECTOR", [label]) for index, label in _VECTOR_INDEXES.items()),
+    *((index, "FULLTEXT", [label.value for label in labels]) for index, labels in TEXT_INDEXES.items()),
+    ("past_text", "FULLTEXT", ["__PastNode__"]),
 )
 _ONLINE_SECONDS = 120
 _ATTEMPTS = 5
@@ -32,9 +38,15 @@ async def lay_out(driver: neo4j.AsyncDriver, *, database: str, host: str, dimens
     for statement in statements("layout.cypher"):
         await layout.create(statement)
     if refit and _stored_dimensions(await layout.indexes()) not in (None, dimensions):
-        await layout.run(named("indexes.cypher")["drop_vectors"])
+        for index in _VECTOR_INDEXES:
+            await layout.run(filled(named("indexes.cypher")["drop_vectors"], __INDEX__=index))
         await layout.run(named("indexes.cypher")["forget_vectors"])
-    await layout.create(named("indexes.cypher")["create_vectors"], dimensions=dimensions)
+    for index, label in _VECTOR_INDEXES.items():
+        create = filled(named("indexes.cypher")["create_vectors"], __INDEX__=index, __LABEL__=label)
+        await layout.create(create, dimensions=dimensions)
+    for index, labels in TEXT_INDEXES.items():
+        of = "|".join(label.value for label in labels)
+        await layout.create(filled(named("indexes.cypher")["create_text"], __INDEX__=index, __LABELS__=of))
     await layout.run(named("indexes.cypher")["await_online"], seconds=_ONLINE_SECONDS)
     _check_indexes(await layout.indexes(), dimensions, host)
     if older:
@@ -62,7 +74,8 @@ class _Layout:
                     raise
 
     async def indexes(self) -> dict[str, Mapping[str, Any]]:
-        return {row["name"]: row for row in await self.run(named("indexes.cypher")["show"])}
+        names = [name for name, _, _ in _INDEXES]
+        return {row["name"]: row for row in await self.run(named("indexes.cypher")["show"], names=names)}
 
     async def older_version(self, host: str) -> bool:
         """Whether the data is of an older layout. Raises `GraphMisconfigured` when it is of a newer one."""
@@ -81,9 +94,9 @@ def _stored_dimensions(indexes: Mapping[str, Mapping[str, Any]]) -> int | None:
 
 
 def _check_indexes(indexes: Mapping[str, Mapping[str, Any]], dimensions: int, host: str) -> None:
-    for name, kind, label in _INDEXES:
+    for name, kind, labels in _INDEXES:
         index = indexes.get(name)
-        if index is None or index["type"] != kind or index["labelsOrTypes"] != [label]:
+        if index is None or index["type"] != kind or sorted(index["labelsOrTypes"]) != sorted(labels):
             raise GraphMisconfigured(
                 f"Neo4j at {host} has another index named `{name}`. Drop it (`DROP INDEX {name}`) or name another "
                 "database in INCIDENT_GRAPH_GRAPH_URL."

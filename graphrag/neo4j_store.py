@@ -49,9 +49,9 @@ from graphrag.neo4j_facts import (
     read_edge,
     read_node,
     rewrite_facts,
-    search_scope,
     write_facts,
 )
+from graphrag.neo4j_search import nearest, with_any_word
 from graphrag.neo4j_walk import foreseen, steps_now
 from graphrag.queries import named
 from graphrag.store import Ask, EdgesOf, Exploration, Forecast, Found, NodesOf, StepsFrom, Vector
@@ -170,40 +170,15 @@ class Neo4jStore:
         query = checked(vector, self._dimensions)
         if limit <= 0 or not query.any():
             return []
-        asked: dict[str, Any] = {
-            "tenant": tenant,
-            "scopes": list(view.scopes),
-            "vector": query.tolist(),
-            "limit": limit,
-            "labels": _values(labels or Label),
-        }
-        if view.as_of is not None:
-            return _hits(await self._read("scan_vectors_at", at=moment_of(view), **asked))
-        # The index knows no tenant: ask it for more than needed; when other tenants crowd it, compare with every
-        # vector of this one.
-        fetch = 10 * limit + 100
-        found = await self._read("search_vectors", fetch=fetch, **asked)
-        rows = [row for row in found if row["node"] is not None][:limit]
-        if len(rows) < limit and len(found) >= fetch:
-            rows = await self._read("scan_vectors", **asked)
-        return _hits(rows)
+        rows = await nearest(self._read, tenant, query.tolist(), limit, set(labels or Label), view)
+        return [Hit(_node(row), row["score"]) for row in rows]
 
     async def search_text(
         self, tenant: str, text: str, limit: int, labels: Collection[Label] = (), view: View = NOW
     ) -> list[Hit]:
         words = query_words(text)
-        if not words:
-            return []
-        rows = await self._read(
-            "search_text" if view.as_of is None else "search_text_at",
-            tenant=tenant,
-            scopes=list(view.scopes),
-            lucene=_lucene(tenant, words),
-            limit=limit,
-            labels=_values(labels or Label),
-            at=moment_of(view),
-        )
-        return _hits(rows)
+        rows = await with_any_word(self._read, tenant, words, limit, set(labels or Label), view) if words else []
+        return [Hit(_node(row), row["score"]) for row in rows]
 
     async def edges(
         self,
@@ -385,15 +360,5 @@ def _node(row: Mapping[str, Any]) -> Node:
     return read_node(row["node"], row["labels"])
 
 
-def _hits(rows: Collection[Mapping[str, Any]]) -> list[Hit]:
-    return [Hit(_node(row), row["score"]) for row in rows]
-
-
 def _values(names: Iterable[Label]) -> list[str]:
     return [name.value for name in names]
-
-
-def _lucene(tenant: str, words: Collection[str]) -> str:
-    """Any of the words, each quoted, within the tenant, which adds nothing to the score."""
-    quoted = " ".join(f'"{word}"' for word in words)
-    return f"+(search_scope:{search_scope(tenant)})^0 +({quoted})"

@@ -10,8 +10,9 @@ from functools import cache
 
 import numpy as np
 
+from graphrag import sqlite_text, sqlite_vectors
 from graphrag.lives import Run
-from graphrag.model import WORLD, Edge, Facts, History, Node, Rewrite, WriteReport, interval
+from graphrag.model import WORLD, Edge, Facts, History, Label, Node, Rewrite, WriteReport, interval
 from graphrag.sqlite_rows import (
     EDGE_COLUMNS,
     NODE_COLUMNS,
@@ -22,8 +23,8 @@ from graphrag.sqlite_rows import (
     read_node,
     read_nodes,
 )
-from graphrag.sqlite_vectors import STORED, vectors_changed
-from graphrag.stored import life_columns, search_words, time_text
+from graphrag.sqlite_vectors import STORED
+from graphrag.stored import life_columns, text_index_of, time_text
 from graphrag.writing import (
     DENIAL,
     EdgeDecision,
@@ -97,7 +98,6 @@ def rewrite_facts(
             "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?)",
             (tenant, record.kind, record.id, json.dumps(record.body)),
         )
-    vectors_changed(db, tenant)
 
 
 def read_history(db: sqlite3.Connection, tenant: str, ids: Collection[str] | None) -> History:
@@ -182,8 +182,6 @@ def _close(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: Edge
         row = db.execute("SELECT embedding FROM vector WHERE node = ?", (node.id,)).fetchone()
         _remove_current_node(db, node.id)
         _add_past_node(db, node, row and row["embedding"])
-    if nodes.closed:
-        vectors_changed(db, tenant)
 
 
 def _put(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: EdgeDecision) -> None:
@@ -202,30 +200,31 @@ def _put(db: sqlite3.Connection, tenant: str, nodes: NodeDecision, edges: EdgeDe
 def _put_node(db: sqlite3.Connection, node: Node) -> None:
     columns = node_columns(node)
     row = db.execute(_upsert("node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
-    db.execute("DELETE FROM node_text WHERE rowid = ?", (row,))
-    _index_text(db, "node_text", row, node)
+    index = text_index_of(node.label)
+    sqlite_text.remove(db, index, row)
+    sqlite_text.put(db, index, row, node)
     _assert(db, node.tenant, node.id, node.life.sources)
 
 
 def _add_node(db: sqlite3.Connection, node: Node, vector: tuple[float, ...] | None) -> None:
     """A node that is not there yet, with its names."""
-    blob = None if vector is None else np.asarray(vector, dtype=STORED).tobytes()
+    array = None if vector is None else np.asarray(vector, dtype=np.float32)
     if node.life.valid_to is not None:
-        _add_past_node(db, node, blob)
+        _add_past_node(db, node, None if array is None else array.astype(STORED).tobytes())
         return
     _put_node(db, node)
     db.executemany(
         "INSERT INTO name_key VALUES (?, ?, ?, ?, ?)",
         [(node.tenant, key, node.label, node.scope, node.id) for key in node_keys(node)],
     )
-    if blob is not None:
-        db.execute("INSERT INTO vector VALUES (?, ?, ?)", (node.id, node.tenant, blob))
+    if array is not None:
+        sqlite_vectors.put(db, node.tenant, {node.id: array})
 
 
 def _add_past_node(db: sqlite3.Connection, node: Node, embedding: bytes | None) -> None:
     columns = {**node_columns(node), "embedding": embedding}
     row = db.execute(_insert("past_node", tuple(columns)) + " RETURNING row", columns).fetchone()["row"]
-    _index_text(db, "past_node_text", row, node)
+    sqlite_text.put(db, sqlite_text.PAST, row, node)
 
 
 def _remove_node(db: sqlite3.Connection, node: Node) -> None:
@@ -237,14 +236,15 @@ def _remove_node(db: sqlite3.Connection, node: Node) -> None:
         "DELETE FROM past_node WHERE id = ? AND valid_from = ? AND valid_to = ? RETURNING row",
         (node.id, columns["valid_from"], columns["valid_to"]),
     ).fetchall()
-    db.executemany("DELETE FROM past_node_text WHERE rowid = ?", [(row["row"],) for row in rows])
+    for row in rows:
+        sqlite_text.remove(db, sqlite_text.PAST, row["row"])
 
 
 def _remove_current_node(db: sqlite3.Connection, id: str) -> None:
-    db.execute("DELETE FROM node_text WHERE rowid = (SELECT row FROM node WHERE id = ?)", (id,))
-    db.execute("DELETE FROM node WHERE id = ?", (id,))
+    for row in db.execute("DELETE FROM node WHERE id = ? RETURNING row, label", (id,)).fetchall():
+        sqlite_text.remove(db, text_index_of(Label(row["label"])), row["row"])
     db.execute("DELETE FROM name_key WHERE node = ?", (id,))
-    db.execute("DELETE FROM vector WHERE node = ?", (id,))
+    sqlite_vectors.forget(db, [id])
     db.execute("DELETE FROM asserted WHERE fact = ?", (id,))
 
 
@@ -266,13 +266,6 @@ def _remove_edge(db: sqlite3.Connection, edge: Edge) -> None:
     db.execute(
         "DELETE FROM past_edge WHERE source = ? AND id = ? AND valid_from = ? AND valid_to = ?",
         (edge.source, edge.id, columns["valid_from"], columns["valid_to"]),
-    )
-
-
-def _index_text(db: sqlite3.Connection, table: str, row: int, node: Node) -> None:
-    db.execute(
-        f"INSERT INTO {table} (rowid, name, words, aliases, summary) VALUES (?, ?, ?, ?, ?)",
-        (row, node.name, search_words(node), " ".join(node.aliases), node.summary),
     )
 
 

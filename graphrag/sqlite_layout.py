@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
+
+from graphrag import sqlite_text, sqlite_vectors
 from graphrag.errors import GraphMisconfigured
 from graphrag.identity import name_key
 from graphrag.model import EdgeType, edge_id
 from graphrag.queries import statements
-from graphrag.sqlite_rows import told
-from graphrag.stored import words_of_names
+from graphrag.sqlite_rows import NODE_COLUMNS, read_nodes, told
+from graphrag.stored import text_index_of, words_of_names
 
 VERSION = 3
 """Kept in `PRAGMA user_version`. Raise it with each change of layout.sql, and say in `_bring_forward` how the tables
@@ -47,8 +52,7 @@ def _create(db: sqlite3.Connection) -> None:
 def _bring_forward(db: sqlite3.Connection, found: int) -> None:
     """From layout `found`: its tables stand aside while new ones are filled from them."""
     tables, indexes = _ASIDE[found]
-    if found == 1:
-        db.execute("DROP TABLE node_text")
+    db.execute("DROP TABLE node_text")  # made anew from the nodes
     for index in indexes:
         db.execute(f"DROP INDEX {index}")
     for table in tables:
@@ -62,18 +66,40 @@ def _bring_forward(db: sqlite3.Connection, found: int) -> None:
     db.create_function("told", -1, _told, deterministic=True)
     for statement in statements(f"from_layout_{found}.sql"):
         db.execute(statement)
+    _index_texts(db)
+    _place_vectors(db)
     for table in tables:
         db.execute(f"DROP TABLE was_{table}")
 
 
+def _index_texts(db: sqlite3.Connection) -> None:
+    """The full text of current nodes."""
+    rows = db.execute(f"SELECT {', '.join(NODE_COLUMNS)}, row FROM node")
+    while batch := rows.fetchmany(_BATCH):
+        for node, row in zip(read_nodes(batch, ""), batch, strict=True):
+            sqlite_text.put(db, text_index_of(node.label), row["row"], node)
+
+
+def _place_vectors(db: sqlite3.Connection) -> None:
+    rows = db.execute("SELECT tenant, node, embedding FROM was_vector ORDER BY tenant")
+    while batch := rows.fetchmany(_BATCH):
+        for tenant, found in groupby(batch, key=itemgetter("tenant")):
+            vectors = {row["node"]: np.frombuffer(row["embedding"], dtype=sqlite_vectors.STORED) for row in found}
+            sqlite_vectors.put(db, tenant, vectors)
+
+
+_BATCH = 5_000
 _ASIDE = {
     1: (
         ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta"),
         ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"),
     ),
     2: (
-        ("node", "past_node", "edge", "past_edge"),
-        ("node_in_order", "past_node_of", "past_node_in", "edge_from", "edge_to", "past_edge_from", "past_edge_to"),
+        ("node", "past_node", "edge", "past_edge", "vector"),
+        (
+            *("node_in_order", "past_node_of", "past_node_in", "vector_of"),
+            *("edge_from", "edge_to", "past_edge_from", "past_edge_to"),
+        ),
     ),
 }
 """The tables of each older layout that are made anew, and the indexes that they have."""

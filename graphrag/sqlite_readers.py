@@ -12,28 +12,29 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from graphrag.errors import GraphUnavailable
 
 _MOST = 8
 Result = TypeVar("Result")
-_Job = tuple[asyncio.AbstractEventLoop, asyncio.Future[Any], Callable[[sqlite3.Connection], Any]]
+Reader = TypeVar("Reader", bound=sqlite3.Connection)
+_Job = tuple[asyncio.AbstractEventLoop, asyncio.Future[Any], Callable[[Reader], Any]]
 
 
-class Readers:
+class Readers(Generic[Reader]):
     """Threads are started as reads come that no thread is free for. `connect` is called in them, and what it raises is
     raised by the read."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], Reader]) -> None:
         self._connect = connect
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job[Reader] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._unfinished = 0
         self._counting = threading.Lock()
         self._closed = False
 
-    async def run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    async def run(self, work: Callable[[Reader], Result]) -> Result:
         """What `work` makes of a connection. A caller that no longer waits leaves the read to end by itself. Raises
         `GraphUnavailable` after `close`."""
         loop = asyncio.get_running_loop()
@@ -59,7 +60,7 @@ class Readers:
             thread.join()
 
     def _serve(self) -> None:
-        db: sqlite3.Connection | None = None
+        db: Reader | None = None
         try:
             while (job := self._jobs.get()) is not None:
                 loop, told, work = job

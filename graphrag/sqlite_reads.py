@@ -12,6 +12,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from graphrag import sqlite_text
 from graphrag.identity import name_key
 from graphrag.model import (
     NOW,
@@ -103,24 +104,18 @@ def resolve(
 
 
 def search_text(
-    db: sqlite3.Connection, tenant: str, text: str, limit: int, labels: Collection[Label], view: View
+    db: sqlite_text.Reader, tenant: str, text: str, limit: int, labels: Collection[Label], view: View
 ) -> list[Hit]:
     words = query_words(text)
-    if not words:
-        return []
-    sql = _ever(
-        view,
-        """SELECT * FROM (SELECT -bm25({past}node_text, 4.0, 4.0, 4.0, 1.0) AS score, '{past}' AS past, n.row AS row,
-            n.name AS name, n.id AS id
-        FROM {past}node_text JOIN {past}node AS n ON n.row = {past}node_text.rowid
-        WHERE {past}node_text MATCH :terms AND n.tenant = :tenant
-        AND n.label IN (SELECT value FROM json_each(:labels))
-        AND {n_seen}
-        ORDER BY score DESC, n.name, n.id LIMIT :limit)""",
-    )
-    values = {**_seen(tenant, view), "terms": _any_of(words), "labels": as_json(labels or Label), "limit": limit}
-    rows = db.execute(f"SELECT * FROM ({sql}) ORDER BY score DESC, name, id LIMIT :limit", values).fetchall()
-    return [Hit(_node_at(db, tenant, row["past"], row["row"]), row["score"]) for row in rows]
+    values = {**_seen(tenant, view), "limit": limit}
+    wanted = set(labels or Label)
+    seen = _condition("n", view.as_of is not None, len(view.scopes) == 1)
+    found = sqlite_text.search(db, words, wanted, seen, values)
+    if view.as_of is not None:
+        found += sqlite_text.search_past(db, words, wanted, seen, values)
+        found.sort(key=lambda each: (-each.score, each.name, each.id))
+    held = nodes(db, tenant, [each.id for each in found[:limit]], view)
+    return [Hit(held[each.id], each.score) for each in found[:limit]]
 
 
 def edges(
@@ -318,16 +313,7 @@ def _ever(view: View, select: str, types: Collection[EdgeType] = (), direction: 
 
 @lru_cache(maxsize=1_024)
 def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str) -> str:
-    seen = {
-        table: " AND ".join(
-            [
-                f"{table}.tenant = :tenant",
-                f"{table}.scope = :scope" if one_scope else f"{table}.scope IN (SELECT value FROM json_each(:scopes))",
-                _HOLDS.format(table) if ever else "TRUE",
-            ]
-        )
-        for table in ("n", "e")
-    }
+    seen = {table: _condition(table, ever, one_scope) for table in ("n", "e")}
     parts = {
         "n_columns": _NODE,
         "e_columns": _EDGE,
@@ -337,6 +323,12 @@ def _filled(select: str, ever: bool, one_scope: bool, leaves: str, reaches: str)
         "reaching": reaches,
     }
     return " UNION ALL ".join(select.format(past=past, **parts) for past in (("", "past_") if ever else ("",)))
+
+
+def _condition(table: str, ever: bool, one_scope: bool) -> str:
+    """That a fact is the tenant's, in the view's scope and held at its moment."""
+    scope = f"{table}.scope = :scope" if one_scope else f"{table}.scope IN (SELECT value FROM json_each(:scopes))"
+    return " AND ".join([f"{table}.tenant = :tenant", scope, _HOLDS.format(table) if ever else "TRUE"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,8 +380,3 @@ def _node_at(db: sqlite3.Connection, tenant: str, past: str, row: int) -> Node:
 
 def _edge_at(db: sqlite3.Connection, tenant: str, past: str, row: int) -> Edge:
     return read_edge(db.execute(f"SELECT {_EDGE} FROM {past}edge AS e WHERE row = ?", (row,)).fetchone(), tenant)
-
-
-def _any_of(words: Collection[str]) -> str:
-    """FTS5 for any of the words, each quoted, so that nothing in them is syntax."""
-    return " OR ".join(f'"{word}"' for word in words)

@@ -41,7 +41,8 @@ from graphrag.model import (
 from graphrag.sqlite_facts import confirm_facts, read_history, rewrite_facts, write_facts
 from graphrag.sqlite_layout import lay_out
 from graphrag.sqlite_readers import Readers
-from graphrag.sqlite_vectors import VectorCache
+from graphrag.sqlite_text import Reader
+from graphrag.sqlite_vectors import VectorSearch
 from graphrag.store import Exploration, Found, Vector
 
 _BUSY_SECONDS = 30.0
@@ -65,8 +66,8 @@ class SqliteStore:
         self._refit = refit
         self._writing = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._readers: Readers | None = None
-        self._vectors = VectorCache(dimensions)
+        self._readers: Readers[Reader] | None = None
+        self._vectors = VectorSearch(dimensions)
 
     async def open(self) -> None:
         await asyncio.to_thread(self._open)
@@ -111,7 +112,7 @@ class SqliteStore:
     async def search_vectors(
         self, tenant: str, vector: Vector, limit: int, labels: Collection[Label] = (), view: View = NOW
     ) -> list[Hit]:
-        def search(db: sqlite3.Connection) -> list[Hit]:
+        def search(db: Reader) -> list[Hit]:
             scores = self._vectors.nearest(db, tenant, vector, limit, labels, view)
             nodes = reads.nodes(db, tenant, scores, view)
             return [Hit(nodes[id], score) for id, score in scores.items() if id in nodes]
@@ -135,7 +136,7 @@ class SqliteStore:
         return await self._read(lambda db: reads.edges(db, tenant, ids, types, direction, limit, view))
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
-        def run(db: sqlite3.Connection) -> Found:
+        def run(db: Reader) -> Found:
             answers: list[Any] | None = None
             while True:
                 try:
@@ -191,7 +192,7 @@ class SqliteStore:
         row = await self._read(lambda db: db.execute(sql, (key,)).fetchone())
         return None if row is None else row["value"]
 
-    async def _read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    async def _read(self, work: Callable[[Reader], Result]) -> Result:
         if self._readers is None:
             raise GraphUnavailable("The graph's store is not open.")
         return await self._readers.run(lambda db: self._in_reader(db, work))
@@ -199,7 +200,7 @@ class SqliteStore:
     async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         return await asyncio.to_thread(self._in_writer, work)
 
-    def _in_reader(self, db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    def _in_reader(self, db: Reader, work: Callable[[Reader], Result]) -> Result:
         with _errors_of(self._path):
             db.execute("BEGIN")
             try:
@@ -236,13 +237,15 @@ class SqliteStore:
         lay_out(db, self._path)
         self._vectors.check(db, refit=self._refit)
 
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    def _connect(self) -> Reader:
+        db = sqlite3.connect(
+            self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Reader
+        )
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA synchronous = FULL")
         return db
 
-    def _connect_reader(self) -> sqlite3.Connection:
+    def _connect_reader(self) -> Reader:
         with _errors_of(self._path):
             db = self._connect()
             db.execute("PRAGMA query_only = ON")

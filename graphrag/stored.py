@@ -33,6 +33,18 @@ from graphrag.store import StepsFrom
 
 Row = Mapping[str, Any]
 
+TEXT_INDEXES: Mapping[str, tuple[Label, ...]] = {
+    "service_text": (Label.SERVICE,),
+    "page_text": (Label.RUNBOOK, Label.DOC, Label.INCIDENT),
+    "passage_text": (Label.CHUNK,),
+    "other_text": tuple(
+        label for label in Label if label not in (Label.SERVICE, Label.RUNBOOK, Label.DOC, Label.INCIDENT, Label.CHUNK)
+    ),
+}
+"""The full-text indexes of current nodes, each with the kinds it holds. One for each kind of search keeps what services
+are called from drowning in what pages say: a word is rare or common, and found or not, within its kind."""
+_TEXT_INDEX_OF = {label: index for index, labels in TEXT_INDEXES.items() for label in labels}
+
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_QUERY = 10_000  # characters
 _MOST_WORDS = 100
@@ -113,6 +125,11 @@ def search_words(node: Node) -> str:
 def words_of_names(names: Iterable[str]) -> str:
     """The words of names apart (`payments api`) and run together."""
     return " ".join(dict.fromkeys(word for name in names for word in (*name_words(name), name_key(name))))
+
+
+def text_index_of(label: Label) -> str:
+    """The full-text index that holds nodes of this kind."""
+    return _TEXT_INDEX_OF[label]
 
 
 def query_words(text: str) -> list[str]:

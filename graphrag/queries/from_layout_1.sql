@@ -5,8 +5,6 @@ INSERT INTO node (row, id, tenant, label, name, name_keys, scope, holds, told) S
     json_array('world', valid_from, NULL, first_seen, last_seen, confirmations, json(sources), confidence),
     told(summary, properties, '[]', aliases, '[]')
 FROM was_node;
-INSERT INTO node_text (rowid, name, words, aliases, summary)
-SELECT row, name, words_of(name, aliases), spaced(aliases), summary FROM was_node;
 INSERT INTO edge (id, tenant, type, source, target, verb, scope, holds, told) SELECT
     edge_id(type, source, target), tenant, type, source, target, '', 'world',
     json_array('world', valid_from, NULL, first_seen, last_seen, confirmations, json(sources), confidence),
@@ -35,6 +33,5 @@ INSERT INTO past_edge (id, tenant, type, source, target, verb, scope, holds, tol
 FROM was_past WHERE body ->> 'type' IS NOT NULL;
 INSERT INTO name_key SELECT tenant, key, label, 'world', node FROM was_name_key;
 INSERT INTO asserted SELECT tenant, source, fact_id(fact) FROM was_asserted;
-INSERT INTO vector SELECT * FROM was_vector;
 INSERT INTO vector_generation SELECT * FROM was_vector_generation;
 INSERT INTO meta SELECT * FROM was_meta;

@@ -14,7 +14,7 @@ CREATE INDEX IF NOT EXISTS FOR (p:__PastNode__) ON (p.id);
 CREATE INDEX IF NOT EXISTS FOR (p:__PastEdge__) ON (p.tenant);
 CREATE INDEX IF NOT EXISTS FOR (p:__PastEdge__) ON (p.source);
 CREATE INDEX IF NOT EXISTS FOR (p:__PastEdge__) ON (p.target);
-CREATE FULLTEXT INDEX entity_text IF NOT EXISTS FOR (n:__Entity__)
-ON EACH [n.name, n.search_words, n.alias_text, n.summary, n.search_scope];
+// Full text was in one index for all kinds of node.
+DROP INDEX entity_text IF EXISTS;
 CREATE FULLTEXT INDEX past_text IF NOT EXISTS FOR (p:__PastNode__)
 ON EACH [p.name, p.search_words, p.alias_text, p.summary, p.search_scope];

@@ -105,16 +105,38 @@ CREATE TABLE IF NOT EXISTS record (
     PRIMARY KEY (tenant, kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- Little-endian float32. The generation counts changes, so that every process knows when its copy is old.
+-- Little-endian float32. Cells hold what lies together of one kind, `code` is a vector in one signed byte a number.
+-- The generation counts a tenant's changes and the version a cell's, so that every process knows what it has is old.
 CREATE TABLE IF NOT EXISTS vector (
     node TEXT PRIMARY KEY,
     tenant TEXT NOT NULL,
     embedding BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX IF NOT EXISTS vector_of ON vector (tenant);
+CREATE TABLE IF NOT EXISTS vector_cell (
+    cell INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    label TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    size INTEGER NOT NULL DEFAULT 0,
+    version INTEGER NOT NULL DEFAULT 0,
+    centroid BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS vector_cell_of ON vector_cell (tenant, label, scope);
+CREATE TABLE IF NOT EXISTS vector_code (
+    cell INTEGER NOT NULL,
+    node TEXT NOT NULL,
+    code BLOB NOT NULL,
+    PRIMARY KEY (cell, node)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS vector_code_of ON vector_code (node);
 CREATE TABLE IF NOT EXISTS vector_generation (tenant TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
 
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 
-CREATE VIRTUAL TABLE IF NOT EXISTS node_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+-- Full text of current nodes, by kind.
+CREATE VIRTUAL TABLE IF NOT EXISTS service_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS page_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS passage_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS other_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');
 CREATE VIRTUAL TABLE IF NOT EXISTS past_node_text USING fts5 (name, words, aliases, summary, tokenize = 'unicode61');

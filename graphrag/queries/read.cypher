@@ -31,24 +31,28 @@ RETURN n {.*, embedding: null} AS node, labels ORDER BY n.confirmations DESC, n.
 UNWIND $names AS name
 MATCH (k:__Name__ {id: name.id}) WHERE k.tenant = $tenant
 MATCH (n:__Node__ {id: k.owner})
-RETURN name.key AS key, n {.*, embedding: null} AS node, labels(n) AS labels
-ORDER BY n.confirmations DESC, n.name, n.id
+WITH name, n ORDER BY n.confirmations DESC, n.name, n.id
+RETURN collect({key: name.key, node: n {.*, embedding: null}, labels: labels(n)}) AS rows
 
-// The index's own scores are quantised: what is kept is ranked again by the exact cosine.
+// Of searches the last row tells how many nodes the indexes gave, wanted or not. A vector index's own scores are
+// quantised: what is kept is ranked again by the exact cosine.
 
 // name: search_vectors
-CALL db.index.vector.queryNodes('entity', $fetch, $vector) YIELD node AS n
+UNWIND $indexes AS index
+CALL db.index.vector.queryNodes(index, $fetch, $vector) YIELD node AS n
 WITH n, n.tenant = $tenant AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels) AS wanted
 WITH n, wanted, CASE WHEN wanted THEN 2 * vector.similarity.cosine(n.embedding, $vector) - 1 ELSE -2 END AS score
-RETURN CASE WHEN wanted THEN n {.*, embedding: null} END AS node, labels(n) AS labels, score
 ORDER BY score DESC, n.id
+WITH count(*) AS looked_at,
+  collect(CASE WHEN wanted THEN {node: n {.*, embedding: null}, labels: labels(n), score: score} END) AS found
+RETURN found[..$limit] + [{looked_at: looked_at}] AS rows
 
 // name: scan_vectors
-MATCH (n:__Entity__ {tenant: $tenant})
-WHERE n.embedding IS NOT NULL AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels)
+MATCH (n:__LABELS__)
+WHERE n.tenant = $tenant AND n.scope IN $scopes AND n.embedding IS NOT NULL
 WITH n, 2 * vector.similarity.cosine(n.embedding, $vector) - 1 AS score
 ORDER BY score DESC, n.id LIMIT $limit
-RETURN n {.*, embedding: null} AS node, labels(n) AS labels, score
+RETURN collect({node: n {.*, embedding: null}, labels: labels(n), score: score}) AS rows
 
 // name: scan_vectors_at
 CALL () {
@@ -64,14 +68,18 @@ ORDER BY score DESC, n.id LIMIT $limit
 RETURN n {.*, embedding: null} AS node, labels, score
 
 // name: search_text
-CALL db.index.fulltext.queryNodes('entity_text', $lucene) YIELD node AS n, score
-WHERE n.tenant = $tenant AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels)
-RETURN n {.*, embedding: null} AS node, labels(n) AS labels, score
-ORDER BY score DESC, n.name, n.id LIMIT $limit
+UNWIND $indexes AS index
+CALL db.index.fulltext.queryNodes(index, $lucene, {limit: $fetch}) YIELD node AS n, score
+WITH n, score, n.tenant = $tenant AND n.scope IN $scopes AND any(l IN labels(n) WHERE l IN $labels) AS wanted
+ORDER BY score DESC, n.name, n.id
+WITH count(*) AS looked_at,
+  collect(CASE WHEN wanted THEN {node: n {.*, embedding: null}, labels: labels(n), score: score} END) AS found
+RETURN found[..$limit] + [{looked_at: looked_at}] AS rows
 
 // name: search_text_at
 CALL () {
-  CALL db.index.fulltext.queryNodes('entity_text', $lucene) YIELD node, score
+  UNWIND $indexes AS index
+  CALL db.index.fulltext.queryNodes(index, $lucene) YIELD node, score
   RETURN node AS n, labels(node) AS labels, score
   UNION ALL
   CALL db.index.fulltext.queryNodes('past_text', $lucene) YIELD node, score

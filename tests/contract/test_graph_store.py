@@ -239,6 +239,20 @@ async def test_a_small_tenant_is_found_among_many_vectors_of_another(store: Grap
     assert [hit.node.name for hit in await store.search_vectors(tenant, [1, 0, 0, 0], 3)] == ["lonely"]
 
 
+async def test_another_tenants_many_texts_do_not_crowd_out_ones_own(store: GraphStore, tenant: str) -> None:
+    crowd = tenant + " crowd"
+    await store.write(crowd, run(*(service(f"queue-{number}", summary="the queue grows") for number in range(300))))
+    await store.write(tenant, run(service("mine", summary="the queue grows, or shrinks now and then")))
+    assert [hit.node.name for hit in await store.search_text(tenant, "queue grows", 5)] == ["mine"]
+
+
+async def test_many_passages_do_not_crowd_out_the_one_service_of_a_name(store: GraphStore, tenant: str) -> None:
+    parts = [NodeFact(Label.CHUNK, f"part {number}", "the tarpit grows") for number in range(300)]
+    await store.write(tenant, run(*parts, service("tarpit", summary="takes what is slow")))
+    found = await store.search_text(tenant, "the tarpit grows", 1, [Label.SERVICE])
+    assert [hit.node.name for hit in found] == ["tarpit"]
+
+
 async def test_a_vector_of_another_dimension_is_refused_with_the_remedy(store: GraphStore, tenant: str) -> None:
     await store.write(tenant, run(service("a")))
     with pytest.raises(GraphMisconfigured, match="incident-graph ingest --refit"):
