@@ -14,7 +14,7 @@ from graphrag.unread import UNREAD
 from graphrag.writing import node_keys
 
 NODE_COLUMNS = ("id", "name", "label", "holds", "told")
-EDGE_COLUMNS = ("type", "source", "target", "id", "verb", "confirmations", "holds", "told")
+EDGE_COLUMNS = ("type", "source", "target", "verb", "confirmations", "holds", "told")
 _LIFE = ("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence")
 LABELS = {label.value: label for label in Label}
 _TYPES = {type.value: type for type in EdgeType}
@@ -120,13 +120,13 @@ def _read_node(node: Node, tenant: str, row: Row) -> None:
 
 
 def _read_edge(edge: Edge, tenant: str, row: Row) -> None:
-    scope, life = _life(row[6])
-    summary, properties, chunks = json.loads(row[7])
+    scope, life = _life(row[5])
+    summary, properties, chunks = json.loads(row[6])
     _set(edge, "tenant", tenant)
     _set(edge, "life", life)
     _set(edge, "summary", summary)
     _set(edge, "properties", _properties(properties))
-    _set(edge, "verb", row[4])
+    _set(edge, "verb", row[3])
     _set(edge, "scope", scope)
     _set(edge, "chunks", tuple(chunks))
 
