@@ -35,7 +35,8 @@ ARRAYS = "numpy breadth-first search in memory"
 _REL_MAP = "rel-map-100k"
 REL_MAP_SHARED_NAMES = ("rel-map-shared-100k-p50", "rel-map-shared-100k-p95")
 _STOCK_REL_MAP = f"{STOCK}.get_rel_map, the same relations"
-_QUESTIONS = ("blast-radius", "neighbourhood")
+_GROWING = ("blast-radius", "neighbourhood")
+_QUESTIONS = (*_GROWING, "whole-neighbourhood")
 
 
 def names(store: str, size: str) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def names(store: str, size: str) -> tuple[str, ...]:
 
 
 def growth_names(store: str) -> tuple[str, ...]:
-    return tuple(f"growth-{question}-{store}" for question in _QUESTIONS)
+    return tuple(f"growth-{question}-{store}" for question in _GROWING)
 
 
 def mesh_names(store: str) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ def growth(store: str) -> list[Measured]:
             f"the same at {SMALLEST} edges",
             small[f"{question}-{store}-{SMALLEST}-p50"].value,
         )
-        for question in _QUESTIONS
+        for question in _GROWING
     ]
 
 
@@ -103,7 +104,7 @@ async def _reads(store_name: str, size: str) -> tuple[Measured, ...]:
     async with _loaded(store_name, estate) as (store, url):
         arrays = Arrays(estate)
         starts = np.random.default_rng(5).choice(estate.services, WARM_UPS + QUERIES, replace=False).tolist()
-        blast, around = Timed(), Timed()
+        blast, around, whole = Timed(), Timed(), Timed()
         await _in_turn(
             blast,
             starts,
@@ -118,9 +119,16 @@ async def _reads(store_name: str, size: str) -> tuple[Measured, ...]:
             lambda start: arrays.neighbourhood(start, AROUND_HOPS, CAP),
             lambda ours, theirs: _around(ours) == theirs,
         )
+        await _in_turn(
+            whole,
+            starts,
+            lambda start: _whole(neighbourhood(store, TENANT, [estate.ids[start]], tuple(EdgeType), AROUND_HOPS, CAP)),
+            lambda start: arrays.neighbourhood(start, AROUND_HOPS, CAP),
+            lambda ours, theirs: _around(ours) == theirs,
+        )
         measured = [
             each.measured(f"{question}-{store_name}-{size}-p{percent}", percent / 100)
-            for question, each in zip(_QUESTIONS, (blast, around), strict=True)
+            for question, each in zip(_QUESTIONS, (blast, around, whole), strict=True)
             for percent in (50, 95)
         ]
         if _has_rel_map(store_name, size):
@@ -234,6 +242,14 @@ def _awaitable(ask: Callable[[int], Any]) -> Callable[[int], Awaitable[Any]]:
         return ask(start)
 
     return asked
+
+
+async def _whole(found: Awaitable[Neighbourhood]) -> Neighbourhood:
+    """With every field of every node and edge, which are otherwise taken out of their rows when they are asked for."""
+    around = await found
+    for fact in (*around.nodes.values(), *around.edges):
+        _ = fact.life
+    return around
 
 
 def _reached(reach: Reach) -> list[Reached]:
