@@ -22,6 +22,7 @@ BENCHES: dict[tuple[str, ...], Callable[[], Sequence[Measured]]] = {
         for store in (SQLITE, NEO4J)
         for size in graph_reads.SIZES
     },
+    graph_reads.REL_MAP_SHARED_NAMES: graph_reads.rel_map_shared,
     **{graph_reads.growth_names(store): partial(graph_reads.growth, store) for store in (SQLITE, NEO4J)},
     **{
         finding.names(store, subject): partial(finding.finding, store, subject)

@@ -64,6 +64,22 @@ def sparse(edges: int, prefix: str = "service", seed: int = 1) -> Estate:
     return _drawn(edges // OUT_DEGREE, OUT_DEGREE, prefix, seed)
 
 
+def shared(edges: int, seed: int = 4) -> Estate:
+    """About `edges` edges with degrees as estates have them: one service in a hundred is shared, as a gateway or a
+    queue is, and each service depends on one of these and on two others. Of the shared ones the n-th is drawn with
+    weight 1 / sqrt(n): at 100,000 edges the first has about a thousand dependents and the hundredth ninety."""
+    services = edges // OUT_DEGREE
+    draw = np.random.default_rng(seed)
+    hubs = draw.permutation(services)[: max(services // 100, 1)]
+    weights = 1 / np.sqrt(np.arange(1, hubs.size + 1))
+    on_hubs = draw.choice(hubs, services, p=weights / weights.sum())
+    others = draw.integers(0, services, services * (OUT_DEGREE - 1))
+    sources = np.concatenate([np.arange(services), np.repeat(np.arange(services), OUT_DEGREE - 1)])
+    pairs = np.unique(sources * services + np.concatenate([on_hubs, others]))
+    apart = pairs // services != pairs % services
+    return Estate(services, pairs[apart] // services, pairs[apart] % services)
+
+
 def grouped(services: int, group: int = 25, out_degree: int = 2, outside: float = 0.15, seed: int = 3) -> Estate:
     """Each service depends on up to `out_degree` others: most of its own group of so many services, and with the
     chance `outside` on any. `services` are a multiple of `group`."""

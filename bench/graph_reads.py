@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.graph_data import TENANT, Estate, mesh, sparse
+from bench.graph_data import TENANT, Estate, mesh, shared, sparse
 from bench.graph_reference import Around, Arrays, Reached
 from bench.graph_stores import LTS, NEO4J, SQLITE, neo4j_store, server, sqlite_store, stock_store
 from bench.graph_writes import STOCK
@@ -27,12 +27,16 @@ SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 SMALLEST, LARGEST = "10k", "1m"
 BLAST_HOPS, AROUND_HOPS, CAP = 5, 2, 500
 QUERIES, WARM_UPS = 200, 50
-REL_MAPS, REL_MAP_LIMIT = 60, 100_000
+REL_MAPS = 60
+REL_MAP_LIMIT = 20 * CAP  # as many relations as a neighbourhood of ours looks at
 MESH_SERVICES, MESH_OUT_DEGREE = 2_000, 200
 MESH_QUERIES, MESH_TRACED = 100, 10
 ARRAYS = "numpy breadth-first search in memory"
 _REL_MAP = "rel-map-100k"
-_QUESTIONS = ("blast-radius", "neighbourhood")
+REL_MAP_SHARED_NAMES = ("rel-map-shared-100k-p50", "rel-map-shared-100k-p95")
+_STOCK_REL_MAP = f"{STOCK}.get_rel_map, the same relations"
+_GROWING = ("blast-radius", "neighbourhood")
+_QUESTIONS = (*_GROWING, "whole-neighbourhood")
 
 
 def names(store: str, size: str) -> tuple[str, ...]:
@@ -42,7 +46,7 @@ def names(store: str, size: str) -> tuple[str, ...]:
 
 
 def growth_names(store: str) -> tuple[str, ...]:
-    return tuple(f"growth-{question}-{store}" for question in _QUESTIONS)
+    return tuple(f"growth-{question}-{store}" for question in _GROWING)
 
 
 def mesh_names(store: str) -> tuple[str, ...]:
@@ -77,13 +81,18 @@ def growth(store: str) -> list[Measured]:
             f"the same at {SMALLEST} edges",
             small[f"{question}-{store}-{SMALLEST}-p50"].value,
         )
-        for question in _QUESTIONS
+        for question in _GROWING
     ]
 
 
 def dense_mesh(store: str) -> list[Measured]:
     """Blast radius where every service hangs together with every other, so that the caps cut each answer."""
     return asyncio.run(_dense_mesh(store))
+
+
+def rel_map_shared() -> list[Measured]:
+    """The neighbourhood against the stock store's relations, where hundreds depend on each of a few services."""
+    return asyncio.run(_rel_map_shared())
 
 
 def _has_rel_map(store: str, size: str) -> bool:
@@ -95,7 +104,7 @@ async def _reads(store_name: str, size: str) -> tuple[Measured, ...]:
     async with _loaded(store_name, estate) as (store, url):
         arrays = Arrays(estate)
         starts = np.random.default_rng(5).choice(estate.services, WARM_UPS + QUERIES, replace=False).tolist()
-        blast, around = Timed(), Timed()
+        blast, around, whole = Timed(), Timed(), Timed()
         await _in_turn(
             blast,
             starts,
@@ -110,19 +119,42 @@ async def _reads(store_name: str, size: str) -> tuple[Measured, ...]:
             lambda start: arrays.neighbourhood(start, AROUND_HOPS, CAP),
             lambda ours, theirs: _around(ours) == theirs,
         )
+        await _in_turn(
+            whole,
+            starts,
+            lambda start: _whole(neighbourhood(store, TENANT, [estate.ids[start]], tuple(EdgeType), AROUND_HOPS, CAP)),
+            lambda start: arrays.neighbourhood(start, AROUND_HOPS, CAP),
+            lambda ours, theirs: _around(ours) == theirs,
+        )
         measured = [
             each.measured(f"{question}-{store_name}-{size}-p{percent}", percent / 100)
-            for question, each in zip(_QUESTIONS, (blast, around), strict=True)
+            for question, each in zip(_QUESTIONS, (blast, around, whole), strict=True)
             for percent in (50, 95)
         ]
         if _has_rel_map(store_name, size):
-            measured.append(await _rel_map(store, url, estate, starts[:REL_MAPS]))
+            timed = await _rel_map(store, url, estate, starts[:REL_MAPS])
+            measured.append(timed.measured(_REL_MAP, 0.5, _STOCK_REL_MAP))
     return tuple(measured)
 
 
-async def _rel_map(store: GraphStore, url: str, estate: Estate, starts: Sequence[int]) -> Measured:
+async def _rel_map_shared() -> list[Measured]:
+    estate = shared(SIZES["100k"])
+    async with _loaded(NEO4J, estate) as (store, url):
+        starts = np.random.default_rng(5).choice(estate.services, REL_MAPS, replace=False).tolist()
+        timed = await _rel_map(store, url, estate, starts)
+    return [
+        timed.measured(name, share, _STOCK_REL_MAP)
+        for name, share in zip(REL_MAP_SHARED_NAMES, (0.5, 0.95), strict=True)
+    ]
+
+
+async def _rel_map(store: GraphStore, url: str, estate: Estate, starts: Sequence[int]) -> Timed:
     """The stock store's relations around a node, in the same database, which are the edges of our neighbourhood."""
     from llama_index.core.graph_stores.types import EntityNode  # takes seconds to import
+
+    def same(ours: Neighbourhood, theirs: Sequence[Any]) -> bool:
+        edges, relations = _around(ours).edges, {(relation.source_id, relation.target_id) for _, relation, _ in theirs}
+        return edges < relations if ours.truncated else edges == relations
 
     with stock_store(url) as stock:
         timed = Timed()
@@ -133,12 +165,10 @@ async def _rel_map(store: GraphStore, url: str, estate: Estate, starts: Sequence
             lambda start: stock.get_rel_map(
                 [EntityNode(name=estate.ids[start], label="Service")], depth=AROUND_HOPS, limit=REL_MAP_LIMIT
             ),
-            lambda ours, theirs: (
-                _around(ours).edges == {(relation.source_id, relation.target_id) for _, relation, _ in theirs}
-            ),
+            same,
             warm_ups=len(starts) // 5,
         )
-    return timed.measured(_REL_MAP, 0.5, f"{STOCK}.get_rel_map, the same relations")
+    return timed
 
 
 async def _dense_mesh(store_name: str) -> list[Measured]:
@@ -212,6 +242,14 @@ def _awaitable(ask: Callable[[int], Any]) -> Callable[[int], Awaitable[Any]]:
         return ask(start)
 
     return asked
+
+
+async def _whole(found: Awaitable[Neighbourhood]) -> Neighbourhood:
+    """With every field of every node and edge, which are otherwise taken out of their rows when they are asked for."""
+    around = await found
+    for fact in (*around.nodes.values(), *around.edges):
+        _ = fact.life
+    return around
 
 
 def _reached(reach: Reach) -> list[Reached]:

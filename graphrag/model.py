@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrag.unread import Unread
 
@@ -313,10 +313,9 @@ class Page:
         return self.cursor is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One node that a hop of a walk leads to. `here` is the one of the frontier that it is reached from, of several
-    the first."""
+    the first. A tuple, as a walk makes hundreds, and a frozen class takes twice as long to make."""
 
     here: str
     there: str

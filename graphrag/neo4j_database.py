@@ -80,17 +80,20 @@ class Database:
         name: str,
         *,
         types: tuple[Sequence[str], Sequence[str]] = ((), ()),
+        far: int = 0,
         of: Iterable[Label] = (),
         **values: Any,
     ) -> list[dict[str, Any]]:
         """The rows of a query of read.cypher. `types`: the edge types of our own that it follows from source to
-        target, and those it follows back; the query also has them as `$leaving` and `$reaching`. `of`: the labels that
-        it goes through all nodes of."""
+        target, and those it follows back; the query also has them as `$leaving` and `$reaching`. `far`: how many of
+        them one after the other, where its text says so, as that cannot be a parameter. `of`: the labels that it goes
+        through all nodes of."""
         leaving, reaching = types
         query = filled(
             named("read.cypher")[name],
             __LEAVING__=_any_of(leaving),
             __REACHING__=_any_of(reaching),
+            __FAR__=str(int(far)),
             __LABELS__=_any_of(sorted(of)),
         )
         asked: dict[str, Any] = {"leaving": list(leaving), "reaching": list(reaching), **values}

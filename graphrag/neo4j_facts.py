@@ -35,6 +35,7 @@ from graphrag.model import (
 )
 from graphrag.queries import filled, named
 from graphrag.stored import Row, edge_of, life_columns, node_of, search_words, time_text
+from graphrag.unread import UNREAD
 from graphrag.writing import (
     DENIAL,
     NameKey,
@@ -50,7 +51,9 @@ from graphrag.writing import (
 )
 
 _BATCH = 10_000
-_LABELS = frozenset(Label)
+_LABELS = {label.value: label for label in Label}
+_TYPES = {type.value: type for type in EdgeType}
+_new, _set = object.__new__, object.__setattr__
 _Fact = TypeVar("_Fact", Node, Edge)
 _OURS = frozenset(
     """id tenant scope name summary aliases identifiers chunks embedding type edge_type past_label source target
@@ -61,14 +64,39 @@ _RESERVED = _OURS | {"text"}  # stock LlamaIndex takes a node with `text` for a 
 
 
 def read_node(node: Row, labels: Collection[str]) -> Node:
-    return node_of({"valid_to": None, **node, "label": label_of(labels)}, _unfolded(node))
-
-
-def label_of(labels: Iterable[str]) -> Label:
-    return Label(next(label for label in labels if label in _LABELS))
+    """All but the id and the name is left unread until it is asked for."""
+    read = _new(Node)
+    _set(read, "id", node["id"])
+    _set(read, "name", node["name"])
+    _set(read, UNREAD, (_fill, node, _node_of, labels))
+    return read
 
 
 def read_edge(edge: Row) -> Edge:
+    """All but the type and the ends is left unread until it is asked for."""
+    read = _new(Edge)
+    _set(read, "type", _TYPES[edge["edge_type"]])
+    _set(read, "source", edge["source"])
+    _set(read, "target", edge["target"])
+    _set(read, UNREAD, (_fill, edge, _edge_of))
+    return read
+
+
+def label_of(labels: Iterable[str]) -> Label:
+    return next(_LABELS[label] for label in labels if label in _LABELS)
+
+
+def _fill(fact: Node | Edge, row: Row, whole_of: Callable[..., Node | Edge], *more: Any) -> None:
+    whole = whole_of(row, *more)
+    for name in fact.__dataclass_fields__:
+        _set(fact, name, getattr(whole, name))
+
+
+def _node_of(node: Row, labels: Collection[str]) -> Node:
+    return node_of({"valid_to": None, **node, "label": label_of(labels)}, _unfolded(node))
+
+
+def _edge_of(edge: Row) -> Edge:
     verb = edge.get("type", "")
     return edge_of({"valid_to": None, **edge, "type": edge["edge_type"], "verb": verb}, _unfolded(edge))
 

@@ -68,7 +68,7 @@ from graphrag.stored import (
     reaching,
     steps_over,
 )
-from graphrag.surroundings import Surroundings
+from graphrag.surroundings import Steps, Surroundings
 from graphrag.vectors import checked
 from graphrag.writing import NameKey, node_keys, storable
 
@@ -201,17 +201,17 @@ class Neo4jStore:
         return [read_edge(row["edge"]) for row in rows]
 
     async def explore(self, tenant: str, exploration: Exploration[Found]) -> Found:
-        asks = next(exploration)
-        around: Surroundings | None = None
+        answers: list[Any] | None = None
+        around: Surroundings | Steps | None = None
         while True:
-            for ask in asks:
-                if isinstance(ask, Forecast):
-                    around = await foreseen(self._read, tenant, ask)
-            answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
             try:
                 asks = exploration.send(answers)
             except StopIteration as end:
                 return end.value
+            for ask in asks:
+                if isinstance(ask, Forecast):
+                    around = await foreseen(self._read, tenant, ask)
+            answers = await asyncio.gather(*(self._answer(tenant, ask, around) for ask in asks))
 
     async def neighbours(
         self,
@@ -319,7 +319,7 @@ class Neo4jStore:
             part=part,
         )
 
-    async def _answer(self, tenant: str, ask: Ask, around: Surroundings | None) -> Any:
+    async def _answer(self, tenant: str, ask: Ask, around: Surroundings | Steps | None) -> Any:
         if around is not None and around.holds(ask):
             return around.answer(ask)
         match ask:

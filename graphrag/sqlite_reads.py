@@ -149,7 +149,7 @@ def edges(
         rows.sort()
         rows.sort(key=_CONFIRMATIONS, reverse=True)
     else:
-        order = "ORDER BY confirmations DESC, type, source, target, id"
+        order = "ORDER BY confirmations DESC, type, source, target, verb, holds"
         rows = _plain(db, f"SELECT * FROM ({sql}) {order} LIMIT :limit", values)
     return read_edges(rows, tenant)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from graphrag.model import Edge, EdgeType, Label, Life, Node, PropertyValue
 from graphrag.stored import life_columns, life_of, properties_of
-from graphrag.unread import leave_unread
+from graphrag.unread import UNREAD
 from graphrag.writing import node_keys
 
 NODE_COLUMNS = ("id", "name", "label", "holds", "told")
-EDGE_COLUMNS = ("type", "source", "target", "id", "verb", "confirmations", "holds", "told")
+EDGE_COLUMNS = ("type", "source", "target", "verb", "confirmations", "holds", "told")
 _LIFE = ("valid_from", "valid_to", "first_seen", "last_seen", "confirmations", "sources", "confidence")
 LABELS = {label.value: label for label in Label}
 _TYPES = {type.value: type for type in EdgeType}
@@ -28,9 +28,8 @@ def read_nodes(rows: Iterable[Row], tenant: str) -> list[Node]:
     for row in rows:
         node = _new(Node)
         _set(node, "id", row[0])
-        _set(node, "tenant", tenant)
         _set(node, "name", row[1])
-        leave_unread(node, _read_node, row)
+        _set(node, UNREAD, (_read_node, tenant, row))
         nodes.append(node)
     return nodes
 
@@ -40,12 +39,10 @@ def read_edges(rows: Iterable[Row], tenant: str) -> list[Edge]:
     edges: list[Edge] = []
     for row in rows:
         edge = _new(Edge)
-        _set(edge, "tenant", tenant)
         _set(edge, "type", _TYPES[row[0]])
         _set(edge, "source", row[1])
         _set(edge, "target", row[2])
-        _set(edge, "verb", row[4])
-        leave_unread(edge, _read_edge, row)
+        _set(edge, UNREAD, (_read_edge, tenant, row))
         edges.append(edge)
     return edges
 
@@ -65,6 +62,7 @@ def node_columns(node: Node) -> dict[str, Any]:
         "label": node.label,
         "name": node.name,
         "name_keys": as_json(node_keys(node)),
+        "scope": node.scope,
         "holds": _holds(node),
         "told": told(node.summary, node.properties, node.chunks, node.aliases, node.identifiers),
     }
@@ -78,6 +76,7 @@ def edge_columns(edge: Edge) -> dict[str, Any]:
         "source": edge.source,
         "target": edge.target,
         "verb": edge.verb,
+        "scope": edge.scope,
         "holds": _holds(edge),
         "told": told(edge.summary, edge.properties, edge.chunks),
     }
@@ -106,9 +105,10 @@ def _held(scope: str, life: Life) -> str:
     return as_json([scope, *(columns[name] for name in _LIFE)])
 
 
-def _read_node(node: Node, row: Row) -> None:
+def _read_node(node: Node, tenant: str, row: Row) -> None:
     scope, life = _life(row[3])
     summary, properties, chunks, aliases, identifiers = json.loads(row[4])
+    _set(node, "tenant", tenant)
     _set(node, "label", LABELS[row[2]])
     _set(node, "life", life)
     _set(node, "summary", summary)
@@ -119,12 +119,14 @@ def _read_node(node: Node, row: Row) -> None:
     _set(node, "chunks", tuple(chunks))
 
 
-def _read_edge(edge: Edge, row: Row) -> None:
-    scope, life = _life(row[6])
-    summary, properties, chunks = json.loads(row[7])
+def _read_edge(edge: Edge, tenant: str, row: Row) -> None:
+    scope, life = _life(row[5])
+    summary, properties, chunks = json.loads(row[6])
+    _set(edge, "tenant", tenant)
     _set(edge, "life", life)
     _set(edge, "summary", summary)
     _set(edge, "properties", _properties(properties))
+    _set(edge, "verb", row[3])
     _set(edge, "scope", scope)
     _set(edge, "chunks", tuple(chunks))
 

@@ -69,13 +69,15 @@ class StepsFrom:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Asks for nothing, and the answer is None: it says that the walk goes up to `hops` from these nodes, either way
-    along edges of `types`, and that more than `limit` edges would be too many for it. A store may read all that at
-    once and answer from it."""
+    """Asks for nothing, and the answer is None: it says that the walk goes up to `hops` from these nodes along edges of
+    `types`, and ends where it has reached `cap` nodes or looked at `limit` edges. A store may read all that at once and
+    answer from it: whole nodes and edges for a walk in both directions, and otherwise what `StepsFrom` asks for."""
 
     ids: Sequence[str]
     types: Collection[EdgeType]
+    direction: Direction
     hops: int
+    cap: int
     limit: int
     view: View = NOW
 

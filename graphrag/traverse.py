@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import NamedTuple
 
 from graphrag.model import NOW, SYMMETRIC, Direction, Edge, EdgeType, Label, Node, Step, View
 from graphrag.store import EdgesOf, Exploration, Forecast, GraphStore, NodesOf, StepsFrom
@@ -18,7 +19,7 @@ MAX_PATHS = 100
 _EDGES_A_NODE = 20
 _BY_NAME = attrgetter("name", "id")
 _STEPS_BY_NAME = attrgetter("name", "there")
-_BY_ENDS = attrgetter("type", "source", "target", "verb")
+_BY_ENDS = attrgetter("type", "source", "target")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,9 @@ class Neighbourhood:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A service reached from the start. `path` names every service from the start to this one: a shortest chain of
-    needs, and so the reason why it is here."""
+    needs, and so the reason why it is here. A tuple, for the same reason as a `Step`."""
 
     id: str
     name: str
@@ -145,6 +145,11 @@ class _Ways:
     view: View
 
 
+def _forecast(start: Collection[str], ways: _Ways, limits: _Limits) -> Forecast:
+    edges = _EDGES_A_NODE * max(limits.cap, 1)
+    return Forecast(list(start), ways.types, ways.direction, limits.hops, limits.cap, edges, ways.view)
+
+
 @dataclass(slots=True)
 class _Walk:
     """Everything reached so far, in the order reached. `came_from` holds the node one hop nearer to the start."""
@@ -201,7 +206,7 @@ def _surroundings(
     """Edges are read whole hop by hop, and nodes at the end, when it is known which: nothing is read twice."""
     start = dict.fromkeys(start_ids, 0)
     if types:
-        yield [Forecast(list(start), types, limits.hops, _EDGES_A_NODE * max(limits.cap, 1), view)]
+        yield [_forecast(start, _Ways(types, Direction.BOTH, view), limits)]
     around = _Around(dict(start))
     yield from _spread(around, _Ways(types, Direction.BOTH, view), limits)
     nodes: dict[str, Node]
@@ -277,8 +282,10 @@ def _through(nodes: Collection[str], around: _Around, start: Mapping[str, int], 
 
 
 def _reach(start: Collection[str], direction: Direction, limits: _Limits, view: View) -> Exploration[Reach]:
+    ways = _Ways([EdgeType.DEPENDS_ON], direction, view)
+    yield [_forecast(start, ways, limits)]
     names = yield from _names(start, view)
-    walk = yield from _walk(names, _Ways([EdgeType.DEPENDS_ON], direction, view), limits, only=Label.SERVICE)
+    walk = yield from _walk(names, ways, limits, only=Label.SERVICE)
     paths: dict[str, tuple[str, ...]] = {id: (name,) for id, name in names.items()}
     members: list[Member] = []
     for id, before in walk.came_from.items():  # in the order reached, so whoever one came from is there already

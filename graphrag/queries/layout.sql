@@ -2,7 +2,8 @@
 -- A walk meets dozens of facts, and each column costs it something for each of them. So what is not searched by is kept
 -- as JSON, `told`: [summary, properties, chunks] of an edge, and of a node also its aliases and identifiers. `holds` says
 -- where, when and how surely the fact holds: [scope, valid_from, valid_to, first_seen, last_seen, confirmations, sources,
--- confidence]. What statements compare SQLite itself takes out of it into columns, so that the two cannot differ.
+-- confidence]. What statements compare SQLite itself takes out of it into columns, so that the two cannot differ; but no
+-- index that holds such a column is taken to cover a read, so the scope, which walks look at, is a column like others.
 CREATE TABLE IF NOT EXISTS node (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -10,7 +11,7 @@ CREATE TABLE IF NOT EXISTS node (
     label TEXT NOT NULL,
     name TEXT NOT NULL,
     name_keys TEXT NOT NULL,
-    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    scope TEXT NOT NULL CHECK (scope = holds ->> 0),
     confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
     valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
     valid_to TEXT AS (holds ->> 2) STORED CHECK (valid_to IS NULL),
@@ -18,6 +19,7 @@ CREATE TABLE IF NOT EXISTS node (
     holds TEXT NOT NULL,
     told TEXT NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS node_named ON node (id, scope, tenant, label, name);
 CREATE INDEX IF NOT EXISTS node_in_order ON node (tenant, confirmations DESC, name, id);
 CREATE TABLE IF NOT EXISTS past_node (
     row INTEGER PRIMARY KEY,
@@ -26,7 +28,7 @@ CREATE TABLE IF NOT EXISTS past_node (
     label TEXT NOT NULL,
     name TEXT NOT NULL,
     name_keys TEXT NOT NULL,
-    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    scope TEXT NOT NULL CHECK (scope = holds ->> 0),
     confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
     valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
     valid_to TEXT NOT NULL AS (holds ->> 2) STORED,
@@ -37,7 +39,7 @@ CREATE TABLE IF NOT EXISTS past_node (
 CREATE INDEX IF NOT EXISTS past_node_of ON past_node (id);
 CREATE INDEX IF NOT EXISTS past_node_in ON past_node (tenant);
 
--- The indexes of edges cover a walk: a hop reads no row of the table itself.
+-- The indexes of edges, and of names, cover a walk: a hop reads no row of the tables themselves.
 CREATE TABLE IF NOT EXISTS edge (
     row INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -46,7 +48,7 @@ CREATE TABLE IF NOT EXISTS edge (
     source TEXT NOT NULL,
     target TEXT NOT NULL,
     verb TEXT NOT NULL,
-    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    scope TEXT NOT NULL CHECK (scope = holds ->> 0),
     confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
     valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
     valid_to TEXT AS (holds ->> 2) STORED CHECK (valid_to IS NULL),
@@ -64,7 +66,7 @@ CREATE TABLE IF NOT EXISTS past_edge (
     source TEXT NOT NULL,
     target TEXT NOT NULL,
     verb TEXT NOT NULL,
-    scope TEXT NOT NULL AS (holds ->> 0) STORED,
+    scope TEXT NOT NULL CHECK (scope = holds ->> 0),
     confirmations INTEGER NOT NULL AS (holds ->> 5) STORED,
     valid_from TEXT NOT NULL AS (holds ->> 1) STORED,
     valid_to TEXT NOT NULL AS (holds ->> 2) STORED,

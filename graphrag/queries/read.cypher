@@ -177,6 +177,53 @@ RETURN
   [n IN inner | n.id] AS inner, nodes,
   [r IN edges | r {.*, edge_type: type(r), source: startNode(r).id, target: endNode(r).id}] AS edges
 
+// All that a walk in one direction comes upon, unless it is too much: the nodes whose edges it follows, where these lead,
+// and the names there. How far it goes is part of the text (`__FAR__`), one less than the hops, as the last needs no more.
+
+// name: all_steps_in
+UNWIND $ids AS id
+MATCH (a:__Node__ {id: id}) WHERE a.tenant = $tenant
+WITH collect(a) AS start
+CALL (start) {
+  UNWIND start AS a
+  MATCH (a)<-[:__REACHING__*0..__FAR__ {scope: $scope}]-(b)
+  RETURN DISTINCT b LIMIT $most + 1
+}
+WITH start, collect(b) AS inner WHERE size(inner) <= $most
+CALL (inner) {
+  UNWIND inner AS a
+  MATCH (a)<-[r:__REACHING__]-(b) WHERE r.scope = $scope
+  WITH a, b LIMIT $limit
+  RETURN collect([a.id, b.id]) AS edges, collect(DISTINCT b) AS ends
+}
+WITH start, inner, edges, ends WHERE size(edges) < $limit
+RETURN
+  [n IN start WHERE n.scope = $scope | {node: n {.*, embedding: null}, labels: labels(n)}] AS start,
+  [n IN inner | n.id] AS inner, edges,
+  [n IN ends WHERE n.scope = $scope | [n.id, n.name, labels(n)]] AS ends
+
+// name: all_steps_out
+UNWIND $ids AS id
+MATCH (a:__Node__ {id: id}) WHERE a.tenant = $tenant
+WITH collect(a) AS start
+CALL (start) {
+  UNWIND start AS a
+  MATCH (a)-[:__LEAVING__*0..__FAR__ {scope: $scope}]->(b)
+  RETURN DISTINCT b LIMIT $most + 1
+}
+WITH start, collect(b) AS inner WHERE size(inner) <= $most
+CALL (inner) {
+  UNWIND inner AS a
+  MATCH (a)-[r:__LEAVING__]->(b) WHERE r.scope = $scope
+  WITH a, b LIMIT $limit
+  RETURN collect([a.id, b.id]) AS edges, collect(DISTINCT b) AS ends
+}
+WITH start, inner, edges, ends WHERE size(edges) < $limit
+RETURN
+  [n IN start WHERE n.scope = $scope | {node: n {.*, embedding: null}, labels: labels(n)}] AS start,
+  [n IN inner | n.id] AS inner, edges,
+  [n IN ends WHERE n.scope = $scope | [n.id, n.name, labels(n)]] AS ends
+
 // name: neighbours
 CALL () {
   MATCH (a:__Node__ {id: $id})-[r:__LEAVING__]->(b) WHERE a.tenant = $tenant RETURN a AS source, r, b AS target, b

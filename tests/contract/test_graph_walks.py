@@ -4,11 +4,12 @@ import dataclasses
 import itertools
 import random
 
+import anyio
 import pytest
 
 from graphrag.model import EdgeFact, EdgeType, Label, Ref, View, node_id
 from graphrag.store import Exploration, Forecast, Found, GraphStore
-from graphrag.traverse import Neighbourhood, neighbourhood
+from graphrag.traverse import Neighbourhood, blast_radius, neighbourhood, suppliers
 from tests.contract.graphs import NOON, depends, id_of, run, service
 
 NAMES = "abcdefghij"
@@ -70,3 +71,29 @@ async def test_a_neighbourhood_is_the_same_whether_or_not_the_store_knew_how_far
     assert told[0].edges
     other = await neighbourhood(store, tenant + " other", [id_of(tenant, "a")], list(EdgeType), hops, cap, view)
     assert (other.nodes, other.edges) == ({}, ())
+
+
+@pytest.mark.parametrize("view", [*VIEWS, View(scopes=("agent one",))], ids=["now", "both", "before", "memory"])
+@pytest.mark.parametrize(("hops", "cap"), [(0, 10), (1, 10), (3, 3), (10, 500)])
+async def test_who_is_reached_is_the_same_whether_or_not_the_store_knew_how_far_the_walk_goes(
+    store: GraphStore, tenant: str, hops: int, cap: int, view: View
+) -> None:
+    await write_tangle(store, tenant)
+    untold: GraphStore = HopByHop(store)  # type: ignore[assignment]
+    for walk in (blast_radius, suppliers):
+        for name in "ahj":
+            told = await walk(store, tenant, id_of(tenant, name), hops, cap, view)
+            assert told == await walk(untold, tenant, id_of(tenant, name), hops, cap, view)
+    joint = [id_of(tenant, "c"), "service-unknown", node_id(tenant, Label.SERVICE, "vault", "agent one")]
+    reach = await blast_radius(store, tenant, joint, hops, cap, view)
+    assert reach == await blast_radius(untold, tenant, joint, hops, cap, view)
+    assert reach.members or hops == 0 or view.scopes == ("agent one",)
+
+
+async def test_a_walk_that_has_to_read_nothing_ends_at_once(store: GraphStore, tenant: str) -> None:
+    def nothing() -> Exploration[str]:
+        yield from ()
+        return "found"
+
+    with anyio.fail_after(10):
+        assert await store.explore(tenant, nothing()) == "found"

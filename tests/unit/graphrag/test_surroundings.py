@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrag.model import NOW, Direction, Edge, EdgeFact, EdgeType, Facts, Label, Node, NodeFact, Ref, View, node_id
 from graphrag.sqlite_store import SqliteStore
 from graphrag.store import Ask, EdgesOf, Exploration, Forecast, NodesOf, StepsFrom
-from graphrag.surroundings import Surroundings
+from graphrag.surroundings import Steps, Surroundings
 
 NAMES = "abcdef"
 MEMORY = View(scopes=("agent one",))
@@ -75,7 +75,7 @@ async def around(store: SqliteStore, tenant: str, start: str, view: View) -> Sur
         nodes = await answer(store, tenant, NodesOf({start, *ends}, view))
         if hops == 1:
             inner |= nodes.keys()
-    return Surroundings(Forecast([start], TYPES, 2, 1_000, view), inner, nodes.values(), found)
+    return Surroundings(Forecast([start], TYPES, Direction.BOTH, 2, 500, 1_000, view), inner, nodes.values(), found)
 
 
 @given(drawn=edges, start=names, direction=directions, view=views, limit=st.integers(1, 8))
@@ -102,11 +102,51 @@ async def test_what_was_read_at_once_answers_as_the_store_does(
     assert not cut
 
 
+@given(
+    drawn=edges,
+    start=names,
+    direction=st.sampled_from([Direction.IN, Direction.OUT]),
+    view=st.sampled_from([NOW, MEMORY]),
+)
+@settings(max_examples=60, deadline=None)
+async def test_steps_that_were_read_at_once_are_those_of_the_store(
+    store: SqliteStore, drawn: list[tuple[str, str, EdgeType, str]], start: str, direction: Direction, view: View
+) -> None:
+    tenant, types = await write(store, drawn), (EdgeType.DEPENDS_ON,)
+    ids = [id_of(tenant, name) for name in NAMES]
+    found: list[Edge] = await answer(store, tenant, EdgesOf(ids, types, direction, 1_000, view))
+    nodes: dict[str, Node] = await answer(store, tenant, NodesOf(ids, view))
+    pairs = [(e.source, e.target) if direction is Direction.OUT else (e.target, e.source) for e in found]
+    ends = {id: (node.label, node.name) for id, node in nodes.items()}
+    first = id_of(tenant, start)
+    forecast = Forecast([first], types, direction, 5, 500, 1_000, view)
+    held = Steps(forecast, [node for node in nodes.values() if node.id == first], ids, pairs, ends)
+    for frontier in ([first], ids):
+        ask = StepsFrom(frontier, types, direction, 1_000, view)
+        assert held.holds(ask)
+        (steps, cut), (expected, _) = held.answer(ask), await answer(store, tenant, ask)
+        assert (sorted(steps), cut) == (sorted(expected), False)
+    assert held.answer(NodesOf([first], view)) == await answer(store, tenant, NodesOf([first], view))
+    assert held.answer(StepsFrom(ids, types, direction, max(len(pairs) - 1, 0), view))[1] is bool(pairs)
+
+
+async def test_steps_that_were_not_read_are_left_to_the_store() -> None:
+    types = (EdgeType.DEPENDS_ON,)
+    held = Steps(Forecast(["a"], types, Direction.IN, 2, 10, 10), [], ["a", "b"], [("a", "b"), ("b", "c")], {})
+    assert held.holds(StepsFrom(["a", "b"], types, Direction.IN, 10))
+    assert not held.holds(StepsFrom(["c"], types, Direction.IN, 10))
+    assert not held.holds(StepsFrom(["a"], types, Direction.OUT, 10))
+    assert not held.holds(StepsFrom(["a"], TYPES, Direction.IN, 10))
+    assert not held.holds(StepsFrom(["a"], types, Direction.IN, 10, MEMORY))
+    assert not held.holds(NodesOf(["b"]))
+    assert not held.holds(EdgesOf(["a"], types, Direction.IN, 10))
+
+
 async def test_what_was_not_read_is_left_to_the_store(store: SqliteStore) -> None:
     tenant = await write(store, [("a", "b", TYPES[0], "world"), ("b", "c", TYPES[0], "world")])
     a, b, c, d = (id_of(tenant, name) for name in "abcd")
     near: list[Edge] = await answer(store, tenant, EdgesOf([a], TYPES, Direction.BOTH, 10))
-    held = Surroundings(Forecast([a], TYPES, 1, 10), [a], [], near)
+    held = Surroundings(Forecast([a], TYPES, Direction.BOTH, 1, 10, 10), [a], [], near)
     assert held.holds(NodesOf([a, b]))
     assert not held.holds(NodesOf([a, c]))
     assert not held.holds(NodesOf([a], BOTH))
@@ -115,4 +155,4 @@ async def test_what_was_not_read_is_left_to_the_store(store: SqliteStore) -> Non
     assert not held.holds(EdgesOf([a], TYPES[:1], Direction.OUT, 10))
     assert held.holds(StepsFrom([a], TYPES, Direction.OUT, 10))
     assert not held.holds(StepsFrom([d], TYPES, Direction.OUT, 10))
-    assert not held.holds(Forecast([a], TYPES, 1, 10))
+    assert not held.holds(Forecast([a], TYPES, Direction.BOTH, 1, 10, 10))

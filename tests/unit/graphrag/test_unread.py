@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphrag.model import Label, Life, Node
-from graphrag.unread import leave_unread
+from graphrag.unread import UNREAD
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WHOLE = Node("service-1", "tenant", Label.SERVICE, "checkout", Life(NOON, NOON, NOON), "takes orders", ("shop",))
@@ -24,7 +24,7 @@ def fill(node: Node, row: Node) -> None:
 def unread(read: Any = fill) -> Node:
     node = object.__new__(Node)
     object.__setattr__(node, "id", WHOLE.id)
-    leave_unread(node, read, WHOLE)
+    object.__setattr__(node, UNREAD, (read, WHOLE))
     return node
 
 
