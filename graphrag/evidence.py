@@ -26,6 +26,7 @@ _MATCHER = 0.95
 _ALSO_A_TEAM = 0.3
 _NICKNAME = 0.7
 _PLAIN_ALIAS = 0.6
+_INFLECTED = 0.8
 _RULE = 0.65
 _MISSING = 0.5
 """What is left of the words' weight when the text says that the service is in a label, and the label is not there."""
@@ -219,11 +220,12 @@ def _worded(signal: Signal, node: Node, reading: Reading, *, first: bool) -> Nam
     does = "calls a service by" if reading.called else "begins with" if first else "holds"
     # An alert's name, text and metrics are of one hand: a nickname that is an ordinary word, in all three, is one word.
     nickname = reading.plain and not reading.called and origin != "question" and name_key(node.name) != reading.key
+    weight *= _INFLECTED if reading.inflected else 1.0
     return Named(
         node,
         max(weight, weights.called) if reading.called else weight * _PLAIN_ALIAS if nickname else weight,
         f"{where} {does} {_how(node, reading.key)}",
-        _ORDINARY if nickname else origin if origin in PHRASES else "text",
+        _ORDINARY if nickname else origin if origin in PHRASES or origin == "description" else "text",
         part="name" if origin in PHRASES else "text",
         standing="called" if reading.called else "first" if first else "later",
     )

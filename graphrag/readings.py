@@ -16,6 +16,9 @@ TEXT = frozenset({"text", "description", "aside", "question"})
 PHRASES = frozenset({"alertname", "__name__"})
 WORDS = TEXT | PHRASES
 """Origins whose values are read word by word."""
+_SPOKEN = PHRASES | {"text", "question"}
+"""Where a name is said in passing, so that it may stand in the other number."""
+_INFLECTED_FROM = 5
 MAX_KEYS = 2_000
 _MAX_WORDS_A_NAME = 4
 _TOKEN = re.compile(r"[^\W_][\w]*(?:[-./:][^\W_][\w]*)*")
@@ -38,13 +41,15 @@ _SET_OFF = re.compile(r":\s|[:\s]*[`'\"*]")
 
 
 class Reading(NamedTuple):
-    """A key a place may be looked up under, how many words of the text it takes, whether it is one ordinary word, and
-    whether the text itself calls it a service (`the ledger service`)."""
+    """A key a place may be looked up under, how many words of the text it takes, whether it is one ordinary word,
+    whether the text itself calls it a service (`the ledger service`), and whether the text says one where the key says
+    several, or the other way round (`websocket` for `websockets`)."""
 
     key: str
     words: int = 1
     plain: bool = False
     called: bool = False
+    inflected: bool = False
 
 
 Place = tuple[Reading, ...]
@@ -64,13 +69,16 @@ def readings_of(signal: Signal) -> list[Place]:
     """
     origin = origin_of(signal)
     if origin in TEXT:
-        return _of_text(signal.value)
+        places = _of_text(signal.value)
+        return [_inflected(place) for place in places] if origin in _SPOKEN else places
     if origin in PHRASES:
         words = name_words(signal.value)
         return [
-            tuple(
-                Reading(name_key("".join(words[at : at + size])), size, size == 1, _calls(words, at, size))
-                for size in _sizes(words, at)
+            _inflected(
+                tuple(
+                    Reading(name_key("".join(words[at : at + size])), size, size == 1, _calls(words, at, size))
+                    for size in _sizes(words, at)
+                )
             )
             for at in range(min(len(words), MAX_KEYS // _MAX_WORDS_A_NAME))
         ]
@@ -84,6 +92,18 @@ def readings_of(signal: Signal) -> list[Place]:
             forms += (*_without_suffixes(signal.value), *_without_suffixes(first))
     keys = dict.fromkeys(name_key(form) for form in forms if form)
     return [tuple(Reading(key, plain=len(name_words(signal.value)) == 1) for key in keys if key)]
+
+
+def _inflected(place: Place) -> Place:
+    """The readings, and after them each with the other number of its last word, as far as an `s` makes it."""
+    return (*place, *(each._replace(key=other, inflected=True) for each in place if (other := _other_number(each.key))))
+
+
+def _other_number(key: str) -> str:
+    """Short words are left alone: an `s` makes another word of them more often than their plural."""
+    if len(key) < _INFLECTED_FROM or not key[-1].isalpha() or key.endswith(("ss", "us", "is")):
+        return ""
+    return key[:-1] if key.endswith("s") else f"{key}s"
 
 
 def _without_suffixes(value: str) -> Iterator[str]:
