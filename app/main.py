@@ -127,6 +127,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
             settings.tool_seconds,
             settings.model_seconds,
             weights=settings.rank_weights,
+            told=settings.told_keys,
         ),
         journal=Journal(engine),
         delivery=Delivery(engine, *_sinks(settings), settings.slack_default_channel, metrics),

@@ -63,7 +63,7 @@ class Judged:
 
     @property
     def named(self) -> bool:
-        return self.answer.resolved and (self.of != "team" or bool(self.answer.team))
+        return bool(self.answer.team) if self.of == "team" else self.answer.resolved
 
     @property
     def missed(self) -> bool:
@@ -94,7 +94,7 @@ def judge(case: Case, answer: Answer) -> list[Judged]:
         judged.append(Judged(case.id, "service", expect.service, answer, verdict, rank, expect.abstain))
     if expect.team:
         named = (answer.team,) if answer.team else ()
-        verdict = _verdict(named, expect.team, answer.resolved and bool(named))
+        verdict = _verdict(named, expect.team, bool(named))
         judged.append(Judged(case.id, "team", expect.team, answer, verdict, _rank(answer.teams, expect.team, name_key)))
     if expect.root:
         verdict = _verdict(answer.names, expect.root, answer.resolved)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from graphrag.identity import name_key, name_words
-from graphrag.label_keys import CLAIMING, Kind, kind_of
+from graphrag.label_keys import CLAIMING, NOTHING_LEARNT, Kind, Uses, kind_of
 from graphrag.signals import Signal
 
 TEXT = frozenset({"text", "description", "aside", "question"})
@@ -60,7 +60,7 @@ def origin_of(signal: Signal) -> str:
     return signal.origin.removeprefix("matcher ")
 
 
-def readings_of(signal: Signal) -> list[Place]:
+def readings_of(signal: Signal, uses: Uses = NOTHING_LEARNT) -> list[Place]:
     """What a value may be looked up under: its places in order, at each the longest reading first.
 
     A label is one place: the whole value, then, of what runs or is a service, a host's first label, and of what runs
@@ -82,7 +82,7 @@ def readings_of(signal: Signal) -> list[Place]:
             )
             for at in range(min(len(words), MAX_KEYS // _MAX_WORDS_A_NAME))
         ]
-    kind = kind_of(origin)
+    kind = kind_of(origin, uses)
     forms = [signal.value]
     if kind in CLAIMING:
         host = _SCHEME.sub("", signal.value).partition("/")[0].partition(":")[0]
