@@ -41,7 +41,7 @@ _KEYS = {
     Kind.PART: "component appkubernetesiocomponent appkubernetesiopartof",
     Kind.PLACE: "namespace kubernetesnamespace node cluster",
     Kind.SETTING: "environment env region zone datacenter stage tier",
-    Kind.OWNER: "team squad owner receiver channel slackchannel",
+    Kind.OWNER: "team squad owner receiver channel slackchannel slack pager notify route",
     Kind.NEVER: "severity priority prometheus monitor alertstate le quantile",
 }
 _KIND_OF = {key: kind for kind, keys in _KEYS.items() for key in keys.split()}

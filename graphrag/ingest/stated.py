@@ -79,10 +79,10 @@ def read_stated(
     manifests = [read_compose(yaml, {file.path: file.text for file in files if file.is_env}), read_manifests(yaml)]
     for each in manifests:
         services = {**_names(each.nodes, Label.SERVICE), **services}
-    rules = read_rules(yaml, services, pages)
+    rules = read_rules(yaml, services, pages, teams)
     repository = services.get(name_key(folder_name), "")
     others = [*manifests, rules.found, read_codeowners(files, services, teams, folder_name)]
-    others += (read_dashboard(file, services) for file in files if file.is_json)
+    others += (read_dashboard(file, services, rules.uses) for file in files if file.is_json)
     others += (_releases(file, services) for file in files if _holds_releases(file))
     others.append(read_tags(tags, repository, services))
 
