@@ -338,7 +338,7 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
         gaps.append(f"The graph could not be read: {consulted.error}")
     elif consulted and consulted.service:
         gaps += _unknown_facts(consulted.service.name, consulted.team, bool(_runbooks(state)), owner_of(state))
-    elif state.located and state.located.route == "point":
+    elif consulted and state.located and state.located.route == "point":
         gaps += _unknown_owner(owner_of(state))
     if consulted and consulted.truncated:
         gaps.append("The blast radius was cut off at its cap: there are more services than shown.")

@@ -83,7 +83,11 @@ def test_a_question_about_a_service_is_answered_from_the_graph(service: Service)
     status, report = service.call("POST", "/v1/investigations", json.dumps({"service": "checkout-api"}).encode())
     assert status == 200
     assert report["service"] == {**report["service"], "name": "checkout-api", "certainty": "resolved"}
-    assert report["owner"] == {"team": "payments", "channel": "#payments-oncall"}
+    assert (report["owner"]["team"], report["owner"]["channel"]) == ("payments", "#payments-oncall")
+    assert (report["owner"]["certainty"], report["owner"]["known_by"]) == (
+        "certain",
+        "the graph's owner of checkout-api",
+    )
     assert report["blast_radius"]["count"] == len(report["blast_radius"]["services"]) > 2
     assert service.get(f"/v1/investigations/{report['id']}") == report
 
@@ -151,6 +155,22 @@ def test_a_channel_that_slack_does_not_know_costs_no_report(tmp_path: Path) -> N
         with service.run():
             assert service.call("POST", WEBHOOK, json.dumps({"alerts": [alert]}).encode())[0] == 202
             wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
+
+
+def test_an_alert_of_no_known_service_goes_to_the_team_that_its_label_names(tmp_path: Path) -> None:
+    with slack_server() as slack:
+        service = Service(settings(tmp_path / "data", slack_token=slack.token, slack_base_url=slack.base_url))
+        service.ingest()
+        alerts = [{"labels": {"alertname": "Zzz", "team": team}} for team in ("payments", "a-team-nobody-knows")]
+        with service.run():
+            for alert in alerts:
+                body = {"groupKey": alert["labels"]["team"], "alerts": [alert]}
+                assert service.call("POST", WEBHOOK, json.dumps(body).encode())[0] == 202
+            wait_until(lambda: len(slack.sent("#payments-oncall")) == 2, 30, "parent and detail for the team")
+            wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
+            (parent,) = slack.parents("#payments-oncall")
+            assert "I don't know which service this is about" in json.dumps(parent)
+            assert "probably, by its label team=payments" in json.dumps(parent)
 
 
 def test_a_slack_that_fails_for_a_while_gets_the_report_once(tmp_path: Path) -> None:

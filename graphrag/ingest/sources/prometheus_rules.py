@@ -45,16 +45,19 @@ class _Alert:
     text: str = ""
     runbooks: dict[str, None] = field(default_factory=dict[str, None])
     services: dict[str, float] = field(default_factory=dict[str, float])
+    files: dict[str, None] = field(default_factory=dict[str, None])
 
 
 @dataclass(slots=True)
 class Rules:
     """What rule files say. `runbook_pages` are the folder's pages that a rule calls its runbook: whoever reads the
-    pages has to make runbooks of them. `uses` says what the keys of labels are used for."""
+    pages has to make runbooks of them. `uses` says what the keys of labels are used for; `places` are the paths of the
+    rule files, and then of the runbook pages, of each alert by its name."""
 
     found: Found = field(default_factory=Found)
     runbook_pages: set[str] = field(default_factory=set[str])
     uses: Uses = field(default_factory=dict[str, Use])
+    places: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 def read_rules(
@@ -114,6 +117,7 @@ def _take(
     alert: _Alert, body: dict[str, object], services: Mapping[str, str], uses: Uses, path: str, found: Found
 ) -> None:
     expression = _expression(body.get("expr"))
+    alert.files[path] = None
     if problem := _problem(expression):
         found.fail(path, f"the expression of {alert.name} {problem}; the alert was taken")
     if expression:
@@ -180,13 +184,16 @@ def _add(rules: Rules, alert: _Alert, links: PageLinks) -> None:
     kept = {key: value for key, value in properties.items() if value}
     found = rules.found
     found.nodes.append(NodeFact(Label.ALERT, alert.name, _summary(alert), properties=kept))
+    linked: list[str] = []
     for runbook in alert.runbooks:
         page = links.page_of(runbook)
         if page is not None:
             rules.runbook_pages.add(page)
+            linked.append(page)
         else:
             found.nodes.append(_linked(runbook))
         found.edges.append(EdgeFact(EdgeType.HAS_RUNBOOK, here, Ref(Label.RUNBOOK, page or runbook)))
+    rules.places[alert.name] = (*alert.files, *linked)
     found.edges += (
         EdgeFact(EdgeType.FIRES_ON, here, Ref(Label.SERVICE, service), confidence=confidence)
         for service, confidence in alert.services.items()
