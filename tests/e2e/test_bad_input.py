@@ -157,20 +157,29 @@ def test_a_channel_that_slack_does_not_know_costs_no_report(tmp_path: Path) -> N
             wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
 
 
-def test_an_alert_of_no_known_service_goes_to_the_team_that_its_label_names(tmp_path: Path) -> None:
+def test_labels_that_a_setting_names_tell_the_service_and_the_team(tmp_path: Path) -> None:
     with slack_server() as slack:
-        service = Service(settings(tmp_path / "data", slack_token=slack.token, slack_base_url=slack.base_url))
+        told = settings(
+            tmp_path / "data",
+            slack_token=slack.token,
+            slack_base_url=slack.base_url,
+            service_labels='["shop_unit"]',
+            team_labels="crew,watch",
+        )
+        service = Service(told)
         service.ingest()
-        alerts = [{"labels": {"alertname": "Zzz", "team": team}} for team in ("payments", "a-team-nobody-knows")]
+        labels = [{"crew": "payments"}, {"shop_unit": "checkout-api.shop.local:80"}, {"crew": "a-team-nobody-knows"}]
         with service.run():
-            for alert in alerts:
-                body = {"groupKey": alert["labels"]["team"], "alerts": [alert]}
-                assert service.call("POST", WEBHOOK, json.dumps(body).encode())[0] == 202
-            wait_until(lambda: len(slack.sent("#payments-oncall")) == 2, 30, "parent and detail for the team")
+            for number, each in enumerate(labels):
+                alert = {"labels": {"alertname": "Zzz", **each}}
+                body = json.dumps({"groupKey": f"group {number}", "alerts": [alert]}).encode()
+                assert service.call("POST", WEBHOOK, body)[0] == 202
+            wait_until(lambda: len(slack.sent("#payments-oncall")) == 4, 30, "two parents and details for the team")
             wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
-            (parent,) = slack.parents("#payments-oncall")
-            assert "I don't know which service this is about" in json.dumps(parent)
-            assert "probably, by its label team=payments" in json.dumps(parent)
+        told_team = json.dumps(slack.parents("#payments-oncall"))
+        assert "I don't know which service this is about" in told_team
+        assert "probably, by its label crew=payments" in told_team
+        assert "Zzz on checkout-api" in told_team
 
 
 def test_a_slack_that_fails_for_a_while_gets_the_report_once(tmp_path: Path) -> None:
