@@ -27,6 +27,8 @@ _ALSO_A_TEAM = 0.3
 _NICKNAME = 0.7
 _PLAIN_ALIAS = 0.6
 _INFLECTED = 0.8
+_LINKED = 0.5
+"""What is left of a name's weight in the host of a link: most links lead to where more is told."""
 _AGREED = 0.3
 _FIELDS = ("alertname", "text", "description")
 _RULE = 0.65
@@ -235,7 +237,7 @@ def _worded(signal: Signal, node: Node, reading: Reading, *, first: bool) -> Nam
     does = "calls a service by" if reading.called else "begins with" if first else "holds"
     # An alert's name, text and metrics are of one hand: a nickname that is an ordinary word, in all three, is one word.
     nickname = reading.plain and not reading.called and origin != "question" and name_key(node.name) != reading.key
-    weight *= _INFLECTED if reading.inflected else 1.0
+    weight *= (_INFLECTED if reading.inflected else 1.0) * (_LINKED if reading.linked else 1.0)
     return Named(
         node,
         max(weight, weights.called) if reading.called else weight * _PLAIN_ALIAS if nickname else weight,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from graphrag.identity import name_key, name_words
@@ -42,14 +42,15 @@ _SET_OFF = re.compile(r":\s|[:\s]*[`'\"*]")
 
 class Reading(NamedTuple):
     """A key a place may be looked up under, how many words of the text it takes, whether it is one ordinary word,
-    whether the text itself calls it a service (`the ledger service`), and whether the text says one where the key says
-    several, or the other way round (`websocket` for `websockets`)."""
+    whether the text itself calls it a service (`the ledger service`), whether the text says one where the key says
+    several, or the other way round (`websocket` for `websockets`), and whether it is the host of a link."""
 
     key: str
     words: int = 1
     plain: bool = False
     called: bool = False
     inflected: bool = False
+    linked: bool = False
 
 
 Place = tuple[Reading, ...]
@@ -95,8 +96,13 @@ def readings_of(signal: Signal, uses: Uses = NOTHING_LEARNT) -> list[Place]:
 
 
 def _inflected(place: Place) -> Place:
-    """The readings, and after them each with the other number of its last word, as far as an `s` makes it."""
-    return (*place, *(each._replace(key=other, inflected=True) for each in place if (other := _other_number(each.key))))
+    """The readings, and after each the same with the other number of its last word, as far as an `s` makes it."""
+    return tuple(each for reading in place for each in (reading, *_in_other_number(reading)))
+
+
+def _in_other_number(reading: Reading) -> Iterator[Reading]:
+    if other := _other_number(reading.key):
+        yield reading._replace(key=other, inflected=True)
 
 
 def _other_number(key: str) -> str:
@@ -122,15 +128,44 @@ def _sizes(words: Sequence[str], at: int) -> range:
     return range(min(_MAX_WORDS_A_NAME, len(words) - at), 0, -1)
 
 
+def tokens_of(text: str) -> list[tuple[int, int]]:
+    """Where each word of a text begins and ends: the n-th place of a text's `readings_of` begins with the n-th of
+    them, and a reading takes as many as it says."""
+    return [match.span() for match in _tokens(_without_paths(text))]
+
+
+def _tokens(text: str) -> list[re.Match[str]]:
+    return list(_TOKEN.finditer(text))[: MAX_KEYS // _MAX_WORDS_A_NAME]
+
+
+def _without_paths(text: str) -> str:
+    """Of an address only the host is read: a path names what the page is about, not what this is about. What is not
+    read becomes space, so that everything else stays where it was."""
+
+    def host_alone(match: re.Match[str]) -> str:
+        start, end = (place - match.start() for place in match.span(1))
+        return f"{' ' * start}{match[1]}{' ' * (len(match[0]) - end)}"
+
+    return _URL.sub(host_alone, text)
+
+
 def _of_text(text: str) -> list[Place]:
-    """Of an address only the host is read: a path names what the page is about, not what this is about."""
-    text = _URL.sub(r" \1 ", text)
-    found = list(_TOKEN.finditer(text))[: MAX_KEYS // _MAX_WORDS_A_NAME]
+    links = [match.span(1) for match in _URL.finditer(text)]
+    text = _without_paths(text)
+    found = _tokens(text)
     tokens = [match.group() for match in found]
     gaps = ["", *(text[one.end() : other.start()] for one, other in itertools.pairwise(found)), ""]
-    return [
+    places = [
         (*_phrases(tokens, gaps, at), *_inside(tokens[at], _called(tokens, gaps, at, 1))) for at in range(len(tokens))
     ]
+    return [
+        tuple(each._replace(linked=True) for each in place) if _lies_in(match.start(), links) else place
+        for match, place in zip(found, places, strict=True)
+    ]
+
+
+def _lies_in(at: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= at < end for start, end in spans)
 
 
 def _phrases(tokens: Sequence[str], gaps: Sequence[str], at: int) -> Iterator[Reading]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,45 @@ def test_a_question_about_nothing_we_know_is_answered_with_i_do_not_know(service
     assert status == 200
     assert report["service"]["certainty"] == "unresolved"
     assert report["verdict"].startswith("I don't know")
+
+
+ODD_ALERTS = {
+    "without an alertname": {"labels": {"severity": "page"}},
+    "without labels": {"labels": {}, "annotations": {"summary": "it is late"}},
+    "with unexpanded templates": {
+        "labels": {"alertname": "{{ $labels.alertname }}", "service": "{{ $labels.service }}", "team": "{{ .team }}"},
+        "annotations": {"summary": "the {{ $labels.service }} service is late by {{ $value }}"},
+    },
+    "with 500 labels": {"labels": {"alertname": "Late", **{f"label_{n}": f"value-{n}" for n in range(500)}}},
+    "in Chinese": {
+        "labels": {"alertname": "磁盘空间不足", "实例": "服务器一"},
+        "annotations": {"summary": "节点磁盘已满请立即处理"},
+    },
+    "with a service inside a URL": {
+        "labels": {"alertname": "Late"},
+        "annotations": {"summary": "see https://cart-service.example/checkout-api/late"},
+    },
+    "with another service in the runbook text": {
+        "labels": {"alertname": "Late"},
+        "annotations": {"runbook": "Restart cart-service, then look at ledger-db."},
+    },
+    "with a team that nobody knows": {"labels": {"alertname": "Late", "team": "cart-service"}},
+}
+
+
+@pytest.mark.parametrize("alert", ODD_ALERTS.values(), ids=ODD_ALERTS)
+def test_an_odd_alert_gets_a_report_that_names_no_service_and_no_team(service: Service, alert: dict[str, Any]) -> None:
+    body = {"groupKey": json.dumps(alert), "alerts": [alert]}
+    status, answer = service.call("POST", WEBHOOK, json.dumps(body).encode())
+    assert (status, answer["decisions"][0]["action"]) == (202, "new")
+    path = f"/v1/investigations/{answer['decisions'][0]['incident_id']}"
+    wait_until(lambda: service.call("GET", path)[1].get("status") == "complete", 30, "the report")
+    report = service.get(path)
+    assert report["service"]["name"] is None
+    assert report["service"]["certainty"] != "resolved"
+    assert (report["owner"]["team"], report["owner"]["channel"]) == (None, None)
+    assert report["verdict"].startswith("I don't know")
+    assert not any("did not end well" in gap for gap in report["gaps"])
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,14 @@ async def test_the_longest_name_at_a_place_is_the_one_meant(store: SqliteStore) 
     ]
 
 
+async def test_names_in_links_and_other_spellings_are_read_as_everywhere(store: SqliteStore) -> None:
+    found = await mentions(store, "default", "Is https://ledger-db.example/payments what `LedgerDB` is?")
+    assert {(each.name, each.said) for each in found} == {
+        ("ledger-db", "ledger-db.example"),
+        ("ledger-db", "LedgerDB"),
+    }
+
+
 async def test_a_word_that_holds_a_sentence_together_names_nothing(store: SqliteStore) -> None:
     assert await mentions(store, "default", "What do we know about it?") == ()
 
