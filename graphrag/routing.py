@@ -46,7 +46,7 @@ class Route:
 _TOKEN = re.compile(r"[^\W_]\w*(?:[-./:][^\W_]\w*)*")
 _TOGETHER = re.compile(
     r"\b(?:between|through|via|paths?|routes?|reach(?:es)?|connect(?:s|ed|ions?)?|relat(?:e|es|ed|ions?|ionship)"
-    r"|link(?:s|ed)?|hangs? together|gets? (?:from|to)|flows?)\b"
+    r"|link(?:s|ed)?|hangs? together|gets? (?:from|to)|ends? up|chains?|flows?)\b"
 )
 _NEEDS = re.compile(r"\b(?:depend(?:s|ed|ing|ent|ents|encies|ency)?|needs?|uses?|calls?|talks?)\b")
 _SUFFERS = re.compile(
@@ -107,11 +107,13 @@ def _along_paths(text: str, ends: Sequence[Mention]) -> Route | None:
     """Two ends and a word that joins them; more than two are a list, not a path."""
     if len(ends) != 2 or _WHICH_ONES.search(text):
         return None
-    cue = _TOGETHER.search(text) or _NEEDS.search(text)
+    cue = _TOGETHER.search(text) or _NEEDS.search(text) or _SUFFERS.search(text)
     if cue is None:
         return None
     first, last = ends
-    return Route("paths", f"it asks how {first.name} and {last.name} hang together ({_quoted(cue)})", (first, last))
+    reason = f"it asks how {first.name} and {last.name} hang together ({_quoted(cue)})"
+    # What fails is named before what it hurts, and the path of needs leads from the latter to the former.
+    return Route("paths", reason, (last, first) if _SUFFERS.search(text) else (first, last))
 
 
 def _whole(text: str, services: Sequence[Mention]) -> Route | None:

@@ -30,6 +30,8 @@ def said(*names: str, label: Label = Label.SERVICE) -> list[Mention]:
         ("Why are payments failing?", [], "point"),
         ("How does storefront reach ledger-db?", ["storefront", "ledger-db"], "paths"),
         ("path between storefront and ledger-db", ["storefront", "ledger-db"], "paths"),
+        ("Explain the chain from storefront down to ledger-db", ["storefront", "ledger-db"], "paths"),
+        ("Why would ledger-db being slow hurt storefront?", ["storefront", "ledger-db"], "paths"),
         ("Does storefront depend on ledger-db?", ["storefront", "ledger-db"], "paths"),
         ("Which services need both checkout-api and ledger-db?", ["checkout-api", "ledger-db"], "whole"),
         ("What do we run for storage, across teams?", [], "whole"),
