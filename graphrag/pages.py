@@ -8,7 +8,6 @@ lists are fused by reciprocal rank, and the best are ranked by graph boost (`gra
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from graphrag.activation import Link, spread
-from graphrag.bm25 import relevance, said_of
+from graphrag.bm25 import relevance
 from graphrag.embed import Embed, EmbeddingUnavailable
 from graphrag.identity import name_key
 from graphrag.model import Direction, Edge, EdgeType, Hit, Label, Node
-from graphrag.query import Query, telling
+from graphrag.query import Query
 from graphrag.rank import Terms, Weights, breakdown, confirmed, fuse, prior, recency, scaled
 from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf
+from graphrag.titles import expected_help, folders_of, own_name, place_of, said
 
 PAGES = (Label.RUNBOOK, Label.DOC, Label.INCIDENT)
 MAX_PASSAGES = 100
@@ -37,8 +37,6 @@ _FURTHER_PASSAGES = (1.0, 0.3, 0.1)
 _TO_SERVICE = 0.5
 _TO_LINKED = 0.5
 _ABOUT = (EdgeType.HAS_RUNBOOK, EdgeType.DOCUMENTED_IN)
-_FOR_TROUBLE = re.compile(r"troubleshoot|runbook|playbook|\balerts?\b", re.IGNORECASE)
-_INDEX = frozenset({"readme", "index"})
 
 
 class Anchor(NamedTuple):
@@ -93,14 +91,13 @@ async def find_pages(
     active = without_others(woken, anchors, about)
     ranked = fuse([*matched.lists, _best_first(near), _best_first(active)])
     chosen = sorted((id for id in ranked if id in pages), key=lambda id: (-ranked[id], id))[:MAX_CANDIDATES]
-    said = titles_said({id: pages[id] for id in chosen}, query)
     told = scaled(relevance(query, {id: matched.texts.get(id, pages[id].summary) for id in chosen}))
     found: list[FoundPage] = []
     for id in chosen:
         page = pages[id]
         terms = Terms(
             semantic=matched.semantic.get(id, 0.0),
-            text=(matched.text.get(id, 0.0) + told[id] + said[id]) / 3,
+            text=(matched.text.get(id, 0.0) + told[id] + said(page, query)) / 3,
             graph=(near.get(id, 0.0) + active.get(id, 0.0)) / 2,
             recent=recency(page.life.last_seen, now),
             usage=prior(page.properties, expected_help(page)),
@@ -273,36 +270,6 @@ def _best_passages(matches: _Matches, page_of: Mapping[str, str]) -> dict[str, s
     return found
 
 
-def titles_said(pages: Mapping[str, Node], query: Query) -> dict[str, float]:
-    """How much of each page's path and title the query's name says, in [0, 1]."""
-    words = {id: telling((place_of(page).rpartition(".")[0], title_of(page))) for id, page in pages.items()}
-    return said_of(words, query)
-
-
-def expected_help(page: Node) -> float:
-    """How often a page of this kind may help, before it was ever offered: one that says it is for trouble was written
-    for such a moment."""
-    if _FOR_TROUBLE.search(f"{title_of(page)} {_own_name(page)}"):
-        return 0.9
-    return 0.4 if page.label is Label.RUNBOOK else 0.3
-
-
-def place_of(page: Node) -> str:
-    """Its path, or what else it goes by."""
-    return str(page.properties.get("path") or page.name)
-
-
-def title_of(page: Node) -> str:
-    return str(page.properties.get("title") or "")
-
-
-def _own_name(page: Node) -> str:
-    """The page's file name without its ending; a folder's index page goes by the folder's name."""
-    *folders, file = place_of(page).split("/")
-    stem = file.rpartition(".")[0] or file
-    return folders[-1] if folders and stem.casefold() in _INDEX else stem
-
-
 # What it hangs together with (pure) -------------------------------------------------------------------------------
 
 
@@ -317,7 +284,7 @@ def proximity(anchors: Sequence[Anchor], edges: Sequence[Edge], pages: Mapping[s
         if page is None or anchor is None:
             continue
         keys = {name_key(name) for name in (anchor.node.name, *anchor.node.aliases)}
-        hops = 0 if name_key(_own_name(page)) in keys else 1
+        hops = 0 if name_key(own_name(page)) in keys else 1
         near[page.id] = max(near.get(page.id, 0.0), min(1.0, max(0.0, anchor.certainty)) / (1 + hops))
     return near
 
@@ -348,7 +315,7 @@ def without_others(active: Mapping[str, float], anchors: Sequence[Anchor], about
 def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iterator[Link]:
     """Of a page to each folder above it. A folder that holds all that was matched tells nothing; the way to a folder
     and back down counts by the share of the matched pages outside of it."""
-    above = {id: _folders(place_of(page)) for id, page in pages.items()}
+    above = {id: folders_of(place_of(page)) for id, page in pages.items()}
     held: dict[str, int] = defaultdict(int)
     for id in start:
         for folder in above.get(id, ()):
@@ -357,11 +324,6 @@ def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iter
         for folder in folders:
             if held[folder]:
                 yield Link(id, folder, (1 - held[folder] / len(start)) ** 0.5)
-
-
-def _folders(path: str) -> list[str]:
-    parts = path.split("/")[:-1][:12]
-    return ["/".join((*parts[: end + 1], "")) for end in range(len(parts))]
 
 
 def _linked(mentions: Sequence[Edge], matched: _Matched) -> list[Link]:

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from graphrag.embed import Embed, EmbeddingUnavailable, open_embedding
 from graphrag.identity import name_key
-from graphrag.model import EdgeFact, EdgeType, Facts, Label, Life, Node, NodeFact, Ref
-from graphrag.pages import MAX_CANDIDATES, Anchor, FoundPage, expected_help, find_pages, place_of
+from graphrag.model import EdgeFact, EdgeType, Facts, Label, NodeFact, Ref
+from graphrag.pages import MAX_CANDIDATES, Anchor, FoundPage, find_pages
 from graphrag.query import query_of
 from graphrag.rank import TERMS, Weights
 from graphrag.signals import signals_from_alerts
 from graphrag.sqlite_store import SqliteStore
+from graphrag.titles import place_of
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 ORDINARY = Weights()
@@ -276,23 +277,6 @@ async def test_the_list_is_bounded(org: Organisation) -> None:
 async def test_equal_pages_come_in_the_order_of_their_names(org: Organisation) -> None:
     await org.write(*(page(f"docs/{name}.md", "Notes", "The drawer jams.") for name in "cab"))
     assert await org.paths("DrawerJams") == ["docs/a.md", "docs/b.md", "docs/c.md"]
-
-
-def node(title: str, path: str, label: Label = Label.DOC) -> Node:
-    return Node("n", "t", label, path, Life(NOW, NOW, NOW), properties={"path": path, "title": title})
-
-
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [
-        (node("Troubleshooting the till", "a.md"), node("The till", "a.md")),
-        (node("Till", "till-runbook.md"), node("Till", "till.md", Label.RUNBOOK)),
-        (node("Till alerts", "a.md"), node("Alertness", "a.md")),
-        (node("Till", "a.md", Label.RUNBOOK), node("Till", "a.md")),
-    ],
-)
-def test_a_page_that_says_it_is_for_trouble_is_expected_to_help_more(better: Node, worse: Node) -> None:
-    assert 0 <= expected_help(worse) < expected_help(better) <= 1
 
 
 @pytest.fixture(scope="module")
