@@ -113,6 +113,8 @@ def reviews_of(files: Iterable[SourceFile], paths: Iterable[str], teams: Mapping
                 parts = tuple(path[len(base) :].strip("/").split("/"))
                 if (review := _review(base, sections, parts, teams)) is not None:
                     found[path] = review
+                else:
+                    found.pop(path, None)
     return found
 
 

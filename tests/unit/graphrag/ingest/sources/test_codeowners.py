@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphrag.ingest.folder import SourceFile
-from graphrag.ingest.sources.codeowners import is_codeowners_file, read_codeowners
+from graphrag.ingest.sources.codeowners import Review, is_codeowners_file, read_codeowners, reviews_of
 from graphrag.ingest.sources.found import Found
 from graphrag.model import EdgeType, Label
 
@@ -98,3 +98,52 @@ def test_only_files_of_that_name_count() -> None:
     assert is_codeowners_file("a/.github/CODEOWNERS")
     assert not is_codeowners_file("CODEOWNERS.md")
     assert read("/till/ @dock/one", "OWNERS").edges == []
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def reviewer(text: str, path: str, at: str = "CODEOWNERS") -> str | None:
+    review = reviews_of([SourceFile(at, text)], [path], TEAMS).get(path)
+    return review.team if review else None
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*", "/rules/", "/rules/till.yml", "*.yml", "rules", "/rules/*.yml", "**/till.yml", "till.yml"],
+)
+def test_the_known_team_of_an_entry_that_covers_a_file_reviews_it(pattern: str) -> None:
+    assert reviewer(f"{pattern} @dock/crew\n", "rules/till.yml") == "The Crew"
+
+
+@pytest.mark.parametrize("pattern", ["/other/", "*.md", "/till.yml", "/rules/books.yml", "/rule"])
+def test_an_entry_that_covers_other_files_says_nothing_of_this_one(pattern: str) -> None:
+    assert reviewer(f"{pattern} @dock/crew\n", "rules/till.yml") is None
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "/rules/ @dock/crew\n*.yml @dock/others",
+        "/rules/ @dock/crew @dock/others",
+        "/rules/ @dock/nobody",
+        "/rules/ @a-person",
+        "/rules/ @dock/crew\n/rules/till.yml",
+    ],
+    ids=["a later entry", "two teams", "an unknown team", "a person", "nobody on purpose"],
+)
+def test_a_file_without_one_known_team_has_no_reviewer(entries: str) -> None:
+    assert reviewer(entries, "rules/till.yml") is None
+
+
+def test_files_of_one_entry_go_together_and_an_inner_repository_decides_for_its_own() -> None:
+    files = [
+        SourceFile("CODEOWNERS", "/rules/ @dock/crew\n/rules/till.yml @dock/crew\n* @dock/crew\n/rules/ @dock/crew\n"),
+        SourceFile("inner/CODEOWNERS", "/rules/ @dock/nobody\n/docs/ @dock/crew\n"),
+    ]
+    paths = ["rules/till.yml", "rules/books.yml", "readme.md", "inner/docs/a.md", "inner/rules/a.yml"]
+    found = reviews_of(files, paths, TEAMS)
+    assert found["rules/till.yml"] == found["rules/books.yml"] == Review("The Crew", (" 0", 3))
+    assert found["readme.md"].rule != found["rules/till.yml"].rule
+    assert found["inner/docs/a.md"].rule[0].startswith("inner")
+    assert "inner/rules/a.yml" not in found

@@ -6,6 +6,7 @@ import pytest
 
 from graphrag.ingest.sources.found import Dependencies, Found, as_name
 from graphrag.ingest.sources.matchers import matchers_of, services_named
+from graphrag.label_keys import Kind, Use
 from graphrag.model import Label, NodeFact
 
 
@@ -59,3 +60,26 @@ def test_the_label_that_says_best_what_it_is_about_names_the_service() -> None:
     assert services_named([labels[0], labels[1]], services) == ["books"]
     assert services_named([labels[0]], services) == ["vault"]
     assert services_named([labels[3]], services) == []
+
+
+@pytest.mark.parametrize(
+    ("use", "named"),
+    [
+        (Use(services=0, teams=0, values=2), ["till"]),
+        (Use(services=1, teams=0, values=9), []),
+        (Use(services=2, teams=7, values=9), []),
+        (Use(services=5, teams=0, values=6), ["till"]),
+        (Use(services=0, teams=0, values=0, told=Kind.OWNER), []),
+    ],
+    ids=["too few to tell", "holds other things", "holds teams", "holds services", "told to hold teams"],
+)
+def test_a_key_that_is_used_for_other_things_names_no_service(use: Use, named: list[str]) -> None:
+    assert services_named([("counter", "till")], {"till": "till"}, {"counter": use}) == named
+
+
+def test_a_key_that_is_learnt_to_hold_services_says_it_better_than_one_that_runs_them() -> None:
+    services = {"till": "till", "books": "books"}
+    labels = [("counter", "till"), ("job", "books"), ("namespace", "books")]
+    assert services_named(labels, services) == ["books"]
+    assert services_named(labels, services, {"counter": Use(4, 0, 4)}) == ["till"]
+    assert services_named(labels[2:], services) == []

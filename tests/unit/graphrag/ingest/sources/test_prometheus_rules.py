@@ -202,3 +202,21 @@ def test_what_cannot_be_read_is_said_with_its_file(text: str, reason: str) -> No
 def test_other_yaml_with_groups_is_passed_over() -> None:
     found = read("groups: {dev: [a]}\n", "updates: [{groups: {all: x}}]\n", "groups: [{name: admins, members: [x]}]\n")
     assert found == Rules()
+
+
+def test_what_a_label_is_used_for_is_learnt_from_all_the_rules_before_one_is_read() -> None:
+    known = {name: name for name in ("till", "books", "payments", "shelf")}
+    texts = [rule(f"Late{name}", labels=f"{{counter: {name}, colour: {name}-red}}") for name in known]
+    texts += [rule("Odd", 'up{job="books"}', "{counter: till, colour: shelf}")]
+    files = [SourceFile(f"{number}.yaml", text) for number, text in enumerate(texts)]
+    rules = read_rules(files, known, ())
+    assert rules.uses["counter"].holds_services
+    assert rules.uses["colour"].holds_others
+    assert {service for alert, service in edges(rules, EdgeType.FIRES_ON) if alert == "Odd"} == {"till"}
+
+
+def test_the_files_of_an_alert_and_then_its_runbooks_are_where_its_reviewers_are_looked_for() -> None:
+    rules = read(
+        rule(), rule(annotations="{runbook_url: 'https://git.example/a/books/till.md'}"), pages=("books/till.md",)
+    )
+    assert rules.places == {"Slow": ("0.yaml", "1.yaml", "books/till.md")}
