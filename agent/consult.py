@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from agent.breadth import consult_paths, consult_whole, known
 from agent.known import TeamClaim
+from agent.redact import redact
 from agent.state import CandidateService, Consulted, Incident, Known, Located
 from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.model import Direction, Edge, EdgeType, Label, Node
@@ -25,6 +26,8 @@ CAP = 200
 MAX_EDGES = 1_000
 MAX_TEAMS = 200
 MAX_PAGES = 30
+MAX_PASSAGE = 300
+"""Characters of the passage that a found page is shown with: enough to see why it was found."""
 
 Elapsed = Callable[[], float]
 
@@ -172,7 +175,9 @@ def _candidate(candidate: Candidate) -> CandidateService:
 
 def _page(found: FoundPage) -> Known:
     parts = {name: round(part, 4) for name, part in found.parts.items()}
-    return known(found.node).model_copy(update={"score": round(found.score, 4), "parts": parts})
+    passage = " ".join(redact(found.passage).split())
+    shown = passage if len(passage) <= MAX_PASSAGE else f"{passage[: MAX_PASSAGE - 1].rstrip()}…"
+    return known(found.node).model_copy(update={"score": round(found.score, 4), "parts": parts, "passage": shown})
 
 
 def _supplier(member: Member, edges: Collection[Edge], nodes: dict[str, Node]) -> Known:

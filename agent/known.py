@@ -15,7 +15,8 @@ class Frozen(BaseModel):
 
 class Known(Frozen):
     """An entity of the graph and how surely it is known. `path` names the way to it from the service, ends included;
-    `owner` and `runbooks` are read for suppliers. What a search found has a `score`, which `parts` add up to."""
+    `owner` and `runbooks` are read for suppliers. What a search found has a `score`, which `parts` add up to, and of a
+    page the `passage` that matched best, redacted and bounded."""
 
     id: str
     label: str
@@ -31,6 +32,7 @@ class Known(Frozen):
     sources: tuple[str, ...] = ()
     score: float = 0.0
     parts: Mapping[str, float] = {}
+    passage: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -53,13 +53,14 @@ class BlastRadius(Frozen):
 
 
 class RunbookFound(Frozen):
-    """A page that says what to do. `score` is what `parts` add up to; 0 for one that only the service's entry names."""
+    """A page that says what to do. `score` is what `parts` add up to; `passage` quotes its best match, as data."""
 
     title: str
     path: str
     summary: str = ""
     score: float = 0.0
     parts: Mapping[str, float] = {}
+    passage: str = ""
 
 
 class Claim(Frozen):
@@ -168,9 +169,8 @@ def _dependencies(state: State) -> tuple[RelatedService, ...]:
     if consulted is None or consulted.service is None:
         return ()
     from_graph = tuple(_related(each) for each in consulted.dependencies)
-    service = consulted.service.name
     live = tuple(
-        RelatedService(name=name, hops=1, path=(service, name), source="live")
+        RelatedService(name=name, hops=1, path=(consulted.service.name, name), source="live")
         for name, _ in reconcile.live_dependencies(state)
     )
     return live + from_graph
@@ -207,6 +207,7 @@ def _runbooks(state: State) -> tuple[RunbookFound, ...]:
             summary=each.text("steps_summary"),
             score=each.score,
             parts=each.parts,
+            passage=each.passage,
         )
         for each in found
     )
@@ -293,8 +294,7 @@ def _known_facts(state: State) -> Iterator[Claim]:
 def _metric_sentence(call: ToolCall, seen: MetricSeen) -> str:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(seen.labels.items()) if key != "__name__")
     what = "The alert's expression" if call.id.startswith("alert-expression") else "A query"
-    expression = seen.expression
-    shown = expression if len(expression) <= _MAX_EXPRESSION else f"{expression[:_MAX_EXPRESSION]}…"
+    shown = seen.expression if len(seen.expression) <= _MAX_EXPRESSION else f"{seen.expression[:_MAX_EXPRESSION]}…"
     return (
         f"{what} is {number(seen.last)}{f' for {labels}' if labels else ''} "
         f"({number(seen.lowest)} to {number(seen.highest)} in the time asked for): {shown}"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent.reconcile import Conflict
-from agent.report import NO_CHANNEL, NO_MODEL, Claim, ClaimKind, RelatedService, Report
+from agent.report import NO_CHANNEL, NO_MODEL, Claim, ClaimKind, RelatedService, Report, RunbookFound
 from agent.suspects import Suspect
 from connectors.slack import Message
 
@@ -106,7 +106,7 @@ def _parts(report: Report) -> Sequence[tuple[str, Sequence[str]]]:
         ("*Suspects*", [_suspect(each) for each in report.suspects[:4]]),
         ("*Depends on*", _by_hop(report.dependencies, report.owner.team)),
         ("*Will hurt too*", _by_hop(report.dependents, report.owner.team)),
-        ("*What to do*", [_runbook(each.title, each.path, each.summary) for each in report.runbooks[:3]]),
+        ("*What to do*", [_runbook(each) for each in report.runbooks[:3]]),
         ("*Seen before*", claims("history", 2)),
         ("*Unproven*", [escape(text) for text in report.unproven[:3]]),
         ("*Not known*", [escape(gap) for gap in report.gaps if gap != NO_MODEL][:4]),
@@ -129,10 +129,14 @@ def _suspect(suspect: Suspect) -> str:
     return f"{escape(suspect.name)}: {escape('; '.join(suspect.reasons))} {_ids(suspect.evidence)}"
 
 
-def _runbook(title: str, path: str, summary: str) -> str:
+def _runbook(found: RunbookFound) -> str:
+    """The page and its steps; of one without steps, what it says of this, in quotes."""
+    path, title = found.path, found.title
     is_link = path.startswith("https://") and "|" not in path
     where = f"<{escape(path)}|{escape(title)}>" if is_link else f"{escape(title)} ({escape(path)})"
-    return f"{where}{f': {_cut(escape(summary), _MAX_STEPS)}' if summary else ''}"
+    if found.summary:
+        return f"{where}: {_cut(escape(found.summary), _MAX_STEPS)}"
+    return f"{where}: “{_cut(escape(found.passage), _MAX_STEPS)}”" if found.passage else where
 
 
 def _by_hop(related: Sequence[RelatedService], team: str | None) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.consult import consult_graph, locate_incident, signals_of
+from agent.consult import MAX_PASSAGE, consult_graph, locate_incident, signals_of
 from agent.report import build
 from agent.state import AlertFacts, Incident
 from graphrag.model import EdgeFact, EdgeType, Facts, Label, NodeFact, Ref
@@ -103,6 +103,19 @@ async def test_an_incident_finds_its_service(store: GraphStore, incident: Incide
     assert (found.certainty, found.service.name, found.seconds) == ("resolved", "checkout-api", 0.25)
     assert found.service.reasons
     assert found.explanation
+
+
+async def test_a_found_page_comes_with_its_score_its_parts_and_a_passage_without_secrets(store: GraphStore):
+    text = "When drawers jam, log in with\npassword=hunter2 and wait. " + "Then wait. " * 100
+    passage = NodeFact(
+        Label.CHUNK, "checkout errors#0", text, properties={"source": "checkout errors", "ordinal": 0, "text": text}
+    )
+    await store.write(TENANT, Facts("pages", START, (passage,)))
+    found = await locate_incident(store, embed, ask(alerts=(AlertFacts(labels={"alertname": "DrawersJam"}),)), elapsed)
+    (page,) = [each for each in found.documents if each.name == "checkout errors"]
+    assert page.score == pytest.approx(sum(page.parts.values()), abs=0.001)
+    assert page.passage.startswith("When drawers jam, log in with password=[redacted] and wait.")
+    assert len(page.passage) <= MAX_PASSAGE
 
 
 async def test_a_name_nobody_knows_resolves_to_nothing(store: GraphStore):

@@ -219,6 +219,12 @@ def test_the_runbook_the_search_found_comes_before_the_services_other_ones():
     )
 
 
+def test_a_page_comes_with_what_made_its_score_and_the_passage_that_matched_best():
+    found = page("errors", 0.8).model_copy(update={"passage": "When errors rise, roll back."})
+    report = of(state(located(documents=[found]), consulted(runbooks=[known("errors", "Runbook")])))
+    assert [(each.parts, each.passage) for each in report.runbooks] == [({"text": 0.8}, "When errors rise, roll back.")]
+
+
 def test_a_document_that_speaks_most_of_the_alert_is_offered_before_a_runbook():
     assert paths([page("design", 0.9, "Doc"), page("errors", 0.8)]) == ["design", "errors"]
 

@@ -79,7 +79,7 @@ REPORTS = st.builds(
     dependencies=many(RELATED, 30),
     dependents=many(RELATED, 30),
     blast_radius=st.builds(BlastRadius, count=st.integers(0, 500), truncated=st.booleans()),
-    runbooks=many(st.builds(RunbookFound, title=TEXT, path=LINK, summary=TEXT)),
+    runbooks=many(st.builds(RunbookFound, title=TEXT, path=LINK, summary=TEXT, passage=TEXT)),
     suspects=many(
         st.builds(Suspect, name=TEXT, kind=st.just("release"), score=st.floats(0, 1), reasons=IDS, evidence=IDS)
     ),
@@ -267,6 +267,15 @@ def test_the_notification_is_cut_between_its_characters(length: int):
 def test_a_runbook_whose_address_could_forge_a_label_is_no_link():
     text = shown(parent_message(report(runbooks=(RunbookFound(title="Errors", path="https://evil|Payroll"),))))
     assert "Errors (https://evil|Payroll)" in text
+
+
+def test_a_page_without_steps_is_shown_with_what_it_says_of_this_in_quotes():
+    quoted = RunbookFound(title="Ledger", path="docs/ledger.md", passage="When it lags, <wait>.")
+    steps = RunbookFound(title="Till", path="docs/till.md", summary="1. Wait.", passage="Not this.")
+    text = shown(parent_message(report(runbooks=(quoted, steps))))
+    assert "Ledger (docs/ledger.md): “When it lags, &lt;wait&gt;.”" in text
+    assert "Till (docs/till.md): 1. Wait." in text
+    assert "Not this" not in text
 
 
 def test_a_long_title_is_cut_in_the_header_as_plain_text():
