@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 
 from agent.breadth import consult_paths, consult_whole, known
+from agent.known import TeamClaim
 from agent.state import CandidateService, Consulted, Incident, Known, Located
+from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.model import Direction, Edge, EdgeType, Label, Node
 from graphrag.pages import Anchor, FoundPage, find_pages
 from graphrag.query import query_of
@@ -36,11 +38,17 @@ _WHO_AND_HOW = (EdgeType.OWNED_BY, EdgeType.HAS_RUNBOOK)
 
 
 async def locate_incident(
-    store: GraphStore, embed: Embed, incident: Incident, elapsed: Elapsed, weights: Weights | None = None
+    store: GraphStore,
+    embed: Embed,
+    incident: Incident,
+    elapsed: Elapsed,
+    weights: Weights | None = None,
+    told: ToldKeys = NOTHING_TOLD,
 ) -> Located:
-    """Ask every entry point which service the incident is about, and find the pages that help. Raises `GraphError`."""
-    signals = signals_of(incident)
-    location = await locate(store, embed, incident.tenant, signals)
+    """Ask every entry point which service the incident is about, and find the pages that help. `told`: the keys of
+    labels that the organisation itself says hold services or teams. Raises `GraphError`."""
+    signals = signals_of(incident, told)
+    location = await locate(store, embed, incident.tenant, signals, told=told)
     anchors = [Anchor(each.node, each.score) for each in location.candidates]
     pages = await find_pages(store, embed, incident.tenant, query_of(signals), anchors, weights, now=datetime.now(UTC))
     asked = incident.question if not incident.alerts and not incident.service else ""
@@ -55,10 +63,13 @@ async def locate_incident(
         explanation=location.explanation if way.kind == "point" else way.reason,
         route=way.kind,
         ends=tuple(known(ends[end.node_id]) for end in way.ends if end.node_id in ends),
+        claims=tuple(TeamClaim(team=known(each.team), by=each.by, says=each.says) for each in location.claims),
+        owner=known(location.owner.team) if location.owner.team and way.kind == "point" else None,
+        owner_known_by=location.owner.says if way.kind == "point" else "",
     )
 
 
-def signals_of(incident: Incident) -> Signals:
+def signals_of(incident: Incident, told: ToldKeys = NOTHING_TOLD) -> Signals:
     """What the incident says about which service it is."""
     if incident.service:
         return Signals(names=(Signal(origin="service", value=incident.service),), text=incident.service)
@@ -68,6 +79,7 @@ def signals_of(incident: Incident) -> Signals:
         labels=[alert.labels for alert in incident.alerts],
         annotations=[alert.annotations for alert in incident.alerts],
         expressions=[alert.expression for alert in incident.alerts],
+        told=told,
     )
 
 

@@ -43,7 +43,10 @@ def collect(state: State) -> tuple[Evidence, ...]:
 
 def _from_graph(state: State) -> Iterator[Evidence]:
     consulted = state.consulted
-    for known in _known(consulted) if consulted else ():
+    located = state.located
+    claimed = [claim.team for claim in located.claims] if located else []
+    owner = [located.owner] if located and located.owner else []
+    for known in (*(_known(consulted) if consulted else ()), *owner, *claimed):
         times = "once" if known.confirmations == 1 else f"{known.confirmations} times"
         told = f"seen {times} by {', '.join(known.sources)}" if known.sources else ""
         text = ". ".join(part.rstrip(".") for part in (known.summary, told) if part)

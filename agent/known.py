@@ -54,6 +54,15 @@ class CandidateService(Frozen):
     parts: Mapping[str, float] = {}
 
 
+class TeamClaim(Frozen):
+    """Something says that the incident is this team's: `by` what (an alert's label, its rule, CODEOWNERS), in words in
+    `says`, which ends the sentence "known by …"."""
+
+    team: Known
+    by: str
+    says: str
+
+
 Certainty = Literal["resolved", "ambiguous", "unresolved"]
 Route = Literal["point", "paths", "whole"]
 """What an investigation is about: one service, how two things hang together, or the whole."""

@@ -84,7 +84,8 @@ def _evidence(state: State) -> Iterator[str]:
 
 def _conflicts(state: State) -> Iterator[str]:
     for conflict in reconcile.conflicts(state):
-        yield fenced("conflict", f"{conflict.subject}, {conflict.fact}: graph {conflict.graph}; live {conflict.live}")
+        said = f"graph {conflict.graph}; {'live' if conflict.winner == 'live' else 'the alert'} {conflict.live}"
+        yield fenced("conflict", f"{conflict.subject}, {conflict.fact}: {said}; {conflict.winner} wins")
 
 
 def _tools(state: State) -> Iterator[str]:

@@ -5,6 +5,8 @@ Pure. Which connector may overrule which fact is the table below; chat and wiki 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from agent.state import Consulted, Frozen, Known, State
 from connectors import github
 from connectors.observations import DependencySeen, OwnersSeen, ReleaseSeen
@@ -19,7 +21,8 @@ AUTHORITY: dict[str, str] = {
 
 
 class Conflict(Frozen):
-    """A graph fact and a live observation that contradict each other. `evidence` holds the ids of both sides."""
+    """A graph fact and a live observation, or what an alert says of itself, that contradict each other. `winner` is
+    `live` or `graph`; `evidence` holds the ids of both sides."""
 
     subject: str
     fact: str
@@ -30,11 +33,12 @@ class Conflict(Frozen):
 
 
 def conflicts(state: State) -> tuple[Conflict, ...]:
-    """Every contradiction between what the graph said and what live systems answered, in the order they were seen."""
+    """Every contradiction between what the graph said and what the alerts say or live systems answered, in the order
+    they were seen."""
     consulted = state.consulted
     if consulted is None or consulted.service is None:
         return ()
-    found: dict[tuple[str, str], Conflict] = {}
+    found = {(conflict.fact, conflict.live): conflict for conflict in _claimed(state, consulted, consulted.service)}
     for call, seen in state.observations:
         match seen:
             case DependencySeen():
@@ -48,6 +52,27 @@ def conflicts(state: State) -> tuple[Conflict, ...]:
         if conflict:
             found.setdefault((conflict.fact, conflict.live), conflict)
     return tuple(found.values())
+
+
+def _claimed(state: State, consulted: Consulted, service: Known) -> Iterator[Conflict]:
+    """The teams that the alerts name in place of the owner of a service that is sure. The catalogue says who answers
+    for it; a label may name who watches it, or who did."""
+    team = consulted.team
+    if team is None or state.located is None:
+        return
+    seen = {team.id}
+    for claim in state.located.claims:
+        # CODEOWNERS say who reviews a rule, which contradicts nobody who answers for the service.
+        if claim.by != "codeowners" and claim.team.id not in seen:
+            seen.add(claim.team.id)
+            yield Conflict(
+                subject=service.name,
+                fact="owner",
+                graph=team.name,
+                live=f"{claim.team.name} by {claim.says}",
+                winner="graph",
+                evidence=(claim.team.id, team.id),
+            )
 
 
 def live_dependencies(state: State) -> tuple[tuple[str, str], ...]:

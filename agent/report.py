@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent import parts, reconcile
 from agent.evidence import Evidence, collect
+from agent.owner import Owner, owner_of
 from agent.parts import PartTold
 from agent.planner import is_miss
 from agent.reconcile import Conflict
@@ -31,13 +32,6 @@ class ServiceFound(Frozen):
     name: str | None
     certainty: Certainty
     candidates: tuple[CandidateService, ...] = ()
-
-
-class Owner(Frozen):
-    """Who to call. `channel` is None when none is known."""
-
-    team: str | None = None
-    channel: str | None = None
 
 
 class RelatedService(Frozen):
@@ -141,7 +135,7 @@ def build(state: State, *, status: str, reason: str = "") -> Report:
         alerts=tuple(alert.name for alert in state.incident.alerts),
         verdict=_verdict(state, suspects, status),
         service=_service(state),
-        owner=_owner(state),
+        owner=owner_of(state),
         dependencies=_dependencies(state),
         dependents=tuple(_related(each) for each in consulted.dependents) if consulted else (),
         blast_radius=_blast_radius(state),
@@ -167,21 +161,6 @@ def _service(state: State) -> ServiceFound:
         certainty=located.certainty,
         candidates=located.candidates[:5],
     )
-
-
-def _owner(state: State) -> Owner:
-    """The owner by the graph, unless CODEOWNERS names another. A team the graph does not know has no channel: the
-    former owner's would be the wrong people."""
-    consulted = state.consulted
-    live = reconcile.live_owner(state)
-    if live:
-        written, team, _ = live
-        return Owner(team=team.name if team else written, channel=(team.text("oncall_channel") if team else "") or None)
-    if consulted is None:
-        return Owner()
-    team, service = consulted.team, consulted.service
-    channel = (service.text("oncall_channel") if service else "") or (team.text("oncall_channel") if team else "")
-    return Owner(team=team.name if team else None, channel=channel or None)
 
 
 def _dependencies(state: State) -> tuple[RelatedService, ...]:
@@ -296,6 +275,9 @@ def _facts(state: State) -> Iterator[Claim]:
 def _known_facts(state: State) -> Iterator[Claim]:
     yield from (Claim(text=text, evidence=evidence) for text, evidence in parts.sentences(state))
     consulted, located = state.consulted, state.located
+    if located and located.owner and owner_of(state).certainty == "likely":
+        text = f"This is probably for {located.owner.name}, says {located.owner_known_by}."
+        yield Claim(text=text, evidence=(located.owner.id,))
     if consulted is None or consulted.service is None or located is None:
         return
     name = consulted.service.name
@@ -355,7 +337,9 @@ def _gaps(state: State, status: str, reason: str) -> tuple[str, ...]:
     if consulted and consulted.error:
         gaps.append(f"The graph could not be read: {consulted.error}")
     elif consulted and consulted.service:
-        gaps += _unknown_facts(consulted.service.name, consulted.team, bool(_runbooks(state)), _owner(state))
+        gaps += _unknown_facts(consulted.service.name, consulted.team, bool(_runbooks(state)), owner_of(state))
+    elif consulted and state.located and state.located.route == "point":
+        gaps += _unknown_owner(owner_of(state))
     if consulted and consulted.truncated:
         gaps.append("The blast radius was cut off at its cap: there are more services than shown.")
     if consulted and consulted.suppliers_truncated:
@@ -379,6 +363,15 @@ def _unknown_facts(service: str, team: Known | None, has_runbook: bool, owner: O
         yield f"There is {NO_CHANNEL} for {owner.team or service}."
     if not has_runbook:
         yield f"The graph knows no runbook of {service}."
+
+
+def _unknown_owner(owner: Owner) -> Iterator[str]:
+    """Whose it is, where no service is sure."""
+    if owner.team is None:
+        why = f": {owner.known_by}" if owner.known_by else ", and nothing else in it names a team that the graph knows"
+        yield f"No owner is known, as no service is{why}."
+    elif owner.channel is None:
+        yield f"There is {NO_CHANNEL} for {owner.team}."
 
 
 def _spend(state: State) -> Spend:

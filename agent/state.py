@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agent.known import CandidateService, Certainty, Frozen, Known, Part, Route, Way
+from agent.known import CandidateService, Certainty, Frozen, Known, Part, Route, TeamClaim, Way
 from connectors.observations import Observation
 from connectors.tool import ToolCall, ToolSpec
 
@@ -70,7 +70,9 @@ class _Event(Frozen):
 
 class Located(_Event):
     """The entry points were asked which service this is about. `error` tells why they could not be. A question that is
-    not about one service has another `route` than `point`, the `ends` of its paths, and resolves to none."""
+    not about one service has another `route` than `point`, the `ends` of its paths, and resolves to none. `claims` are
+    the teams that it names itself; `owner` is whose it is where no service is sure, and `owner_known_by` says by what,
+    or why there is none."""
 
     kind: Literal["located"] = "located"
     certainty: Certainty
@@ -79,6 +81,9 @@ class Located(_Event):
     explanation: str = ""
     route: Route = "point"
     ends: tuple[Known, ...] = ()
+    claims: tuple[TeamClaim, ...] = ()
+    owner: Known | None = None
+    owner_known_by: str = ""
     error: str = ""
 
     @property

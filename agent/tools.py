@@ -41,6 +41,7 @@ from connectors.errors import ConnectorError
 from connectors.observations import Observation
 from connectors.tool import ToolCall, ToolOutcome, ToolSpec
 from graphrag.errors import GraphError, GraphUnavailable
+from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.rank import Weights
 from graphrag.retrieve import Embed
 from graphrag.store import GraphStore
@@ -95,8 +96,8 @@ class NoServers:
 
 @dataclass(frozen=True)
 class World:
-    """Everything outside that an investigation may touch, for how long, in seconds, it waits for each, and how pages
-    are ranked."""
+    """Everything outside that an investigation may touch, for how long, in seconds, it waits for each, how pages are
+    ranked, and which keys of labels the organisation says hold services and teams."""
 
     graph: GraphStore
     embed: Embed
@@ -106,6 +107,7 @@ class World:
     model_seconds: float = MODEL_SECONDS
     graph_seconds: float = GRAPH_SECONDS
     weights: Weights | None = None
+    told: ToldKeys = NOTHING_TOLD
 
 
 async def perform(world: World, state: State, step: Step) -> Sequence[Event]:
@@ -132,7 +134,9 @@ async def _locate(world: World, state: State) -> Located:
     seconds = _stopwatch()
     while True:
         try:
-            return await consult.locate_incident(world.graph, world.embed, state.incident, seconds, world.weights)
+            return await consult.locate_incident(
+                world.graph, world.embed, state.incident, seconds, world.weights, world.told
+            )
         except GraphUnavailable as error:
             if seconds() >= world.graph_seconds:
                 return Located(at=_now(), seconds=seconds(), certainty="unresolved", error=str(error))

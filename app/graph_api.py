@@ -51,7 +51,9 @@ class Asked(NamedTuple):
 def asked(request: Request) -> Asked:
     caller = cast("Caller", request.state.caller)
     resources = request.app.state.resources
-    graph = Graph(resources.graph, resources.embedding.embed_queries, caller.tenant)
+    graph = Graph(
+        resources.graph, resources.embedding.embed_queries, caller.tenant, request.app.state.settings.told_keys
+    )
     return Asked(graph, f"{caller.role} of {caller.tenant}")
 
 

@@ -254,8 +254,9 @@ def _ask(tenant: str, as_of: str, ask: Callable[[Graph, View], Awaitable[T]]) ->
 
     async def run() -> T:
         view = view_of(as_of)
-        async with open_graph(load_settings()) as (store, embedding):
-            return await ask(Graph(store, embedding.embed_queries, tenant), view)
+        settings = load_settings()
+        async with open_graph(settings) as (store, embedding):
+            return await ask(Graph(store, embedding.embed_queries, tenant, settings.told_keys), view)
 
     try:
         return asyncio.run(run())

@@ -223,6 +223,11 @@ EXAMPLES: Mapping[str, Any] = {
         "says": "Alerts with component=card-worker are about checkout-api from now on; undo it with"
         " DELETE /v1/rules/rule-4b5c6d7e8f901a2b.",
     },
+    "page-said": {
+        "page": {"id": "runbook-1c2d3e4f5a6b7c8d9e0f", "label": "Runbook", "name": "runbooks/checkout-errors.md"},
+        "offered": 4,
+        "helped": 3,
+    },
     "rule": {**_RULED, "investigation": ""},
     "rules": _page(_RULED),
     "rule-lifted": {**_RULED, "lifted_at": "2026-10-12T10:02:00.000000+00:00", "lifted_by": "admin of default"},

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 from app.errors import AppError
 from graphrag.errors import GraphError
 from graphrag.identity import name_key
+from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.model import NOW, Direction, EdgeType, Hit, Label, Node, View, node_id
 from graphrag.retrieve import Embed, fuse
 from graphrag.store import GraphStore
@@ -33,11 +34,13 @@ Word = TypeVar("Word", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One tenant's graph, and how texts are embedded to be looked for in it."""
+    """One tenant's graph, how texts are embedded to be looked for in it, and which keys of labels the organisation says
+    hold services and teams."""
 
     store: GraphStore
     embed: Embed
     tenant: str
+    told: ToldKeys = NOTHING_TOLD
 
 
 async def find_service(graph: Graph, text: str, view: View = NOW) -> Node:

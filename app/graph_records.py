@@ -130,6 +130,14 @@ class Learned(View):
     says: str
 
 
+class PageSaid(View):
+    """Of how many investigations somebody said whether the page helped (`offered`), and in how many it did."""
+
+    page: Named
+    offered: int
+    helped: int
+
+
 class Proposed(View):
     """Two entities that may be one, for a person to merge or to reject. `likeness` of their names is from 0 to 1."""
 

@@ -124,18 +124,18 @@ async def correct(graph: Graph, incident: Incident, it_was: ItWas, by: str) -> L
 
 
 async def _lesson(graph: Graph, incident: Incident, it_was: ItWas) -> Lesson:
-    signals = signals_of(incident)
+    signals = signals_of(incident, graph.told)
     # Who asked about a service that is not known called it by a name, as a label does.
     alerts = signals.alerts or ((AlertSignals(signals.names),) if incident.service else ())
     chosen = it_was.because.label if isinstance(it_was.because, Because) else ALERTNAME if it_was.because else ""
     known = await graph.store.resolve(graph.tenant, names_in(alerts), [Label.SERVICE, Label.TEAM])
-    return lesson_of(alerts, chosen, known, await known_uses(graph.store, graph.tenant))
+    return lesson_of(alerts, chosen, known, graph.told.over(await known_uses(graph.store, graph.tenant)))
 
 
 async def _learned(graph: Graph, incident: Incident, service: Node, what: LabelRule | str) -> Learned:
     """`what`: the rule or the alias. The same alerts are located again, to say whether that is enough."""
     begun = time.monotonic()
-    found = await locate_incident(graph.store, graph.embed, incident, lambda: time.monotonic() - begun)
+    found = await locate_incident(graph.store, graph.embed, incident, lambda: time.monotonic() - begun, told=graph.told)
     if isinstance(what, LabelRule):
         learned = f"Alerts with {what.condition} are about {service.name} from now on"
         undo = f"DELETE /v1/rules/{what.id}"

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from agent.model import Model
 from agent.state import Budget
 from agent.tools import Fleet, NoServers, World
-from app import api, graph_api, graph_changes, graph_rules, sync, webhook
+from app import api, graph_api, graph_changes, graph_pages, graph_rules, sync, webhook
 from app.auth import RequireToken, first_token
 from app.database import metadata, open_engine, prepare_work_file, work_url
 from app.delivery import Delivery
@@ -88,6 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(graph_api.router)
     app.include_router(graph_changes.router)
     app.include_router(graph_rules.router)
+    app.include_router(graph_pages.router)
     app.include_router(sync.router)
     app.add_middleware(RequireToken, tokens=tokens)
     app.add_exception_handler(AppError, _app_error)
@@ -127,6 +128,7 @@ async def open_resources(settings: Settings, stack: AsyncExitStack) -> Resources
             settings.tool_seconds,
             settings.model_seconds,
             weights=settings.rank_weights,
+            told=settings.told_keys,
         ),
         journal=Journal(engine),
         delivery=Delivery(engine, *_sinks(settings), settings.slack_default_channel, metrics),

@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from connectors.mcp_servers import McpServer, parse_mcp_servers
+from graphrag.label_keys import ToldKeys, plain_key
 from graphrag.rank import Weights
 
 PREFIX = "INCIDENT_GRAPH_"
@@ -80,6 +81,14 @@ class Settings(BaseSettings):
     embedding_base_url: str = Field("", description="OpenAI-compatible endpoint for `openai:MODEL`.")
     embedding_api_key: SecretStr = Field(SecretStr(""), description="Key for EMBEDDING_BASE_URL.")
     embedding_dimensions: int = Field(384, ge=16, le=4096, description="Length of an embedding vector.")
+    service_labels: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Keys of labels in which your alerts say whose service they are, besides those that everybody uses "
+        "and those that are learnt: a JSON list or names with commas, such as `type,shop_unit`.",
+    )
+    team_labels: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Keys of labels in which your alerts name their team, in the same form."
+    )
     rank_semantic: float = Field(0.1, ge=0, le=1, description="Weight of likeness of meaning when pages are ranked.")
     rank_text: float = Field(0.5, ge=0, le=1, description="Weight of shared words when pages are ranked.")
     rank_graph: float = Field(0.25, ge=0, le=1, description="Weight of nearness in the graph when pages are ranked.")
@@ -122,6 +131,26 @@ class Settings(BaseSettings):
             raise ValueError('must be a JSON list such as [{"token": "…", "role": "webhook"}]')
         return tokens  # pyright: ignore[reportUnknownVariableType]
 
+    @field_validator("service_labels", "team_labels", mode="before")
+    @classmethod
+    def _labels_are_a_list(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        if not text.startswith("["):
+            return [name.strip() for name in text.split(",") if name.strip()]
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ValueError('must be names with commas, or a JSON list such as ["type", "shop_unit"]') from None
+
+    @field_validator("service_labels", "team_labels")
+    @classmethod
+    def _are_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not plain_key(name) for name in value):
+            raise ValueError("has a name without a letter or digit")
+        return value
+
     @field_validator("database_url", "graph_url")
     @classmethod
     def _is_url(cls, value: str, info: Any) -> str:
@@ -161,6 +190,9 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Settings:
+        both = {plain_key(name) for name in self.service_labels} & {plain_key(name) for name in self.team_labels}
+        if both:
+            raise ValueError(f"{PREFIX}SERVICE_LABELS and {PREFIX}TEAM_LABELS must not name the same label")
         if bool(self.model_base_url) != bool(self.model_name):
             raise ValueError(f"{PREFIX}MODEL_BASE_URL and {PREFIX}MODEL_NAME must be set together")
         return self
@@ -168,6 +200,10 @@ class Settings(BaseSettings):
     @property
     def servers(self) -> tuple[McpServer, ...]:
         return parse_mcp_servers(self.mcp_servers) if self.mcp_servers.strip() else ()
+
+    @property
+    def told_keys(self) -> ToldKeys:
+        return ToldKeys(self.service_labels, self.team_labels)
 
     @property
     def rank_weights(self) -> Weights:

@@ -77,7 +77,8 @@ def _who(report: Report) -> Iterator[str]:
         names = ", ".join(escape(each.name) for each in found.candidates[:3])
         yield f"*Service*\nnot known{f', perhaps {names}' if names else ''}"
     channel = escape(report.owner.channel) if report.owner.channel else NO_CHANNEL
-    yield f"*Owner*\n{escape(report.owner.team) if report.owner.team else 'not known'} ({channel})"
+    likely = f"\nprobably, by {escape(report.owner.known_by)}" if report.owner.certainty == "likely" else ""
+    yield f"*Owner*\n{escape(report.owner.team) if report.owner.team else 'not known'} ({channel}){likely}"
     yield f"*Since*\n{_moment(report.started_at)}"
     radius = report.blast_radius
     if found.name:
@@ -95,8 +96,11 @@ def _parts(report: Report) -> Sequence[tuple[str, Sequence[str]]]:
     def claims(kind: ClaimKind, most: int) -> list[str]:
         return [_claim(claim) for claim in report.claims if claim.kind == kind][:most]
 
+    of_live = [each for each in report.conflicts if each.winner == "live"]
+    of_alerts = [each for each in report.conflicts if each.winner != "live"]
     return (
-        ("⚠️ *Live contradicts the graph*", [_conflict(each) for each in report.conflicts[:6]]),
+        ("⚠️ *Live contradicts the graph*", [_conflict(each) for each in of_live[:6]]),
+        ("⚠️ *The alert contradicts the graph*", [_conflict(each) for each in of_alerts[:3]]),
         ("*Measured*", claims("measured", 4)),
         (f"*Reasoned by {escape(report.spend.model)}*", claims("model", 5)),
         ("*Suspects*", [_suspect(each) for each in report.suspects[:4]]),
@@ -110,6 +114,11 @@ def _parts(report: Report) -> Sequence[tuple[str, Sequence[str]]]:
 
 
 def _conflict(conflict: Conflict) -> str:
+    if conflict.winner != "live":
+        return (
+            f"{escape(conflict.subject)}, {escape(conflict.fact)}: the graph says *{escape(conflict.graph)}*, "
+            f"the alert {escape(conflict.live)}. The graph wins. {_ids(conflict.evidence[-1:])}"
+        )
     return (
         f"{escape(conflict.subject)}, {escape(conflict.fact)}: live says *{escape(conflict.live)}*, "
         f"the graph said {escape(conflict.graph)}. Live wins. {_ids(conflict.evidence[:1])}"

@@ -20,6 +20,8 @@ from evals.tables import Scored, failures, failures_json, results, table
 CONVERTERS = {"gitlab": gitlab.convert, "otel": otel.convert}
 FOLDERS = {"gitlab": "gitlab-runbooks", "otel": "otel-demo"}
 QUESTIONS = Path(__file__).parent / "questions"
+ROUTES = Path(__file__).parent / "routes"
+"""Questions of our own writing about one thing, about how two hang together, and about the whole."""
 RESULTS = Path(__file__).parent / "results" / "README.md"
 
 
@@ -111,13 +113,13 @@ def _run(data: Path, store: str, out: Path) -> None:
                 print(error, file=sys.stderr)
                 absent.append(f"{folder} was not scored: its data is not there.")
                 continue
-            files = sorted(Path(home, organisation).glob("*.jsonl"))
+            files = [*sorted(Path(home, organisation).glob("*.jsonl")), ROUTES / f"{organisation}.jsonl"]
             lists = [read_cases(file) for file in files]
             print(f"{folder}: {sum(map(len, lists))} cases", file=sys.stderr, flush=True)
             found = asyncio.run(_scores_of(Path(home, organisation, "org"), lists, store))
             for file, each in zip(files, found, strict=True):
                 print(f"{folder}, {file.name}\n{table(each)}\n", flush=True)
-                scored.append(Scored(folder, file.stem, each))
+                scored.append(Scored(folder, "routes" if file.parent == ROUTES else file.stem, each))
             questions = read_cases(QUESTIONS / f"{organisation}.jsonl")
             covered[folder] = asyncio.run(_coverage_of(Path(home, organisation, "org"), questions, store))
     if not scored:

@@ -22,6 +22,7 @@ from evals.coverage import Coverage, measure
 from evals.metrics import Answer, Offered
 from graphrag.errors import GraphError
 from graphrag.ingest import IngestReport, ingest
+from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.model import Direction, EdgeType
 from graphrag.rank import Weights
 from graphrag.retrieve import Embed
@@ -35,10 +36,18 @@ _NEO4J = "neo4j-lts"
 class Subject:
     """An organisation as the product knows it. `ingested` tells what the ingest saw and skipped."""
 
-    def __init__(self, store: GraphStore, embed: Embed, ingested: IngestReport, weights: Weights | None = None) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        embed: Embed,
+        ingested: IngestReport,
+        weights: Weights | None = None,
+        told: ToldKeys = NOTHING_TOLD,
+    ) -> None:
         self._store = store
         self._embed = embed
         self._weights = weights
+        self._told = told
         self.ingested = ingested
 
     async def answer(self, case: Case) -> Answer:
@@ -48,7 +57,7 @@ class Subject:
             incident = incident_of(case)
             if isinstance(incident, str):
                 return Answer(resolved=False, explanation=incident)
-            located = await locate_incident(self._store, self._embed, incident, lambda: 0.0, self._weights)
+            located = await locate_incident(self._store, self._embed, incident, lambda: 0.0, self._weights, self._told)
             consulted = await consult_incident(self._store, self._embed, incident, located, lambda: 0.0)
             seconds = time.perf_counter() - began
             owners = await self._owners([each.id for each in located.candidates])
@@ -82,7 +91,7 @@ async def subject(organisation: Path, store: str) -> AsyncIterator[Subject]:
                 report = await ingest(graph, embedding, TENANT, [organisation], now=datetime.now(UTC))
                 if not report.seen:
                     raise NoData(f"{organisation} holds nothing that can be ingested.")
-                yield Subject(graph, embedding.embed_queries, report, settings.rank_weights)
+                yield Subject(graph, embedding.embed_queries, report, settings.rank_weights, settings.told_keys)
         except SettingsError as error:
             raise NoData(f"These settings cannot work: {error}") from error
         except GraphError as error:
@@ -144,4 +153,6 @@ def _answer(
         runbooks=tuple(dict.fromkeys((*reported, *searched))),
         entities=frozenset((*(each.name for each in entities), *owners)),
         milliseconds=1_000 * seconds,
+        route=located.route,
+        ways=tuple(tuple(node.name for node in way.nodes) for way in consulted.ways),
     )

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -21,7 +21,8 @@ class NoData(Exception):
 
 class Expect(BaseModel):
     """Any of the names in a list is right; a list that is not there does not count. `community` is what an answer
-    should cover, all of it. `abstain`: no service can be told from this, so naming one is wrong."""
+    should cover, all of it. `abstain`: no service can be told from this, so naming one is wrong. `route` is what a
+    question is about; of one about how two things hang together any `path` is right, by the names on it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,6 +32,8 @@ class Expect(BaseModel):
     root: tuple[str, ...] = ()
     community: tuple[str, ...] = ()
     abstain: bool = False
+    route: Literal["", "point", "paths", "whole"] = ""
+    path: tuple[tuple[str, ...], ...] = ()
 
 
 class Case(BaseModel):

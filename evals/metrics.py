@@ -30,7 +30,8 @@ class Answer:
     """What the service found for a case. Every list is ranked, best first, whatever the state.
 
     With `resolved` the first of `services` is the one. `team` is the owner reported, empty when none is; `entities`
-    are the names of all that is offered, of whatever kind.
+    are the names of all that is offered, of whatever kind; `route` is what a question was taken to be about, and `ways`
+    are the paths told, each by the names on it.
     """
 
     resolved: bool
@@ -41,6 +42,8 @@ class Answer:
     runbooks: tuple[str, ...] = ()
     entities: frozenset[str] = frozenset()
     milliseconds: float = 0.0
+    route: str = ""
+    ways: tuple[tuple[str, ...], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +66,7 @@ class Judged:
 
     @property
     def named(self) -> bool:
-        return self.answer.resolved and (self.of != "team" or bool(self.answer.team))
+        return bool(self.answer.team) if self.of == "team" else self.answer.resolved
 
     @property
     def missed(self) -> bool:
@@ -94,7 +97,7 @@ def judge(case: Case, answer: Answer) -> list[Judged]:
         judged.append(Judged(case.id, "service", expect.service, answer, verdict, rank, expect.abstain))
     if expect.team:
         named = (answer.team,) if answer.team else ()
-        verdict = _verdict(named, expect.team, answer.resolved and bool(named))
+        verdict = _verdict(named, expect.team, bool(named))
         judged.append(Judged(case.id, "team", expect.team, answer, verdict, _rank(answer.teams, expect.team, name_key)))
     if expect.root:
         verdict = _verdict(answer.names, expect.root, answer.resolved)
@@ -102,6 +105,15 @@ def judge(case: Case, answer: Answer) -> list[Judged]:
     if expect.runbook:
         rank = _rank(answer.runbooks, expect.runbook, str)
         judged.append(Judged(case.id, "runbook", expect.runbook, answer, rank=rank))
+    if expect.route:
+        verdict = "correct" if answer.route == expect.route else "wrong"
+        judged.append(Judged(case.id, "route", (expect.route,), answer, verdict))
+    if expect.path:
+        told = [" > ".join(way) for way in answer.ways]
+        right = tuple(" > ".join(path) for path in expect.path)
+        place = _rank(told, right, _way_key)
+        verdict = "abstained" if not told else "correct" if place else "wrong"
+        judged.append(Judged(case.id, "path", right, answer, verdict, place))
     if expect.community:
         offered = {name_key(name) for name in answer.entities}
         recall = fmean(name_key(name) in offered for name in expect.community)
@@ -120,6 +132,12 @@ def _rank(offered: Sequence[str], expected: Collection[str], key: Callable[[str]
     return next((rank for rank, name in enumerate(offered, start=1) if key(name) in right), None)
 
 
+def _way_key(way: str) -> str:
+    """The same whichever end it is told from."""
+    names = [name_key(name) for name in way.split(" > ")]
+    return ">".join(min(names, names[::-1]))
+
+
 def scores(cases: Sequence[Case], answers: Sequence[Answer]) -> Scores:
     """The figures of all cases together; `answers` are in the order of `cases`."""
     judged = [each for case, answer in zip(cases, answers, strict=True) for each in judge(case, answer)]
@@ -131,6 +149,8 @@ def scores(cases: Sequence[Case], answers: Sequence[Answer]) -> Scores:
         "service": _named(of["service"]),
         "team": _named(of["team"]),
         "root": _named(of["root"]),
+        "route": _decided(of["route"]),
+        "path": _decided(of["path"]),
         "runbook": _ranked(of["runbook"]),
         "coverage": {"n": len(of["coverage"]), "recall": _mean([each.recall for each in of["coverage"]])},
         "latency_ms": {"p50": _percentile(times, 0.5), "p95": _percentile(times, 0.95)},
@@ -146,6 +166,13 @@ def _named(judged: Sequence[Judged]) -> dict[str, Any]:
         "n": len(judged),
         **{verdict: sum(each.verdict == verdict for each in judged) for verdict in ("correct", "wrong", "abstained")},
         **{f"hit@{k}": _mean([_within(each.rank, k) for each in listed]) for k in (1, 3)},
+    }
+
+
+def _decided(judged: Sequence[Judged]) -> dict[str, Any]:
+    return {
+        "n": len(judged),
+        **{verdict: sum(each.verdict == verdict for each in judged) for verdict in ("correct", "wrong", "abstained")},
     }
 
 

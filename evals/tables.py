@@ -10,6 +10,7 @@ from evals.metrics import Judged, Offered, Scores
 
 _SHOWN = 5
 _NAMED = ("service", "team", "root")
+_DECIDED = ("route", "path")
 _COLUMNS = (
     *("organisation", "cases", "asked for", "n", "coverage", "confidently wrong", "correct", "abstained"),
     *("hit@1", "hit@3"),
@@ -72,6 +73,9 @@ def _miss(miss: Judged) -> Iterator[str]:
 
 
 def _offered(miss: Judged) -> list[tuple[str, Offered | None]]:
+    if miss.of in ("route", "path"):
+        told = [" > ".join(way) for way in miss.answer.ways[:_SHOWN]] if miss.of == "path" else []
+        return [(text, None) for text in (told or [miss.answer.route])]
     if miss.of == "runbook":
         return [(path, None) for path in miss.answer.runbooks[:_SHOWN]]
     if miss.of == "team":
@@ -93,11 +97,18 @@ def results(scored: Sequence[Scored], absent: Sequence[str], store: str) -> str:
         for each in scored
         if (figures := each.scores.figures["runbook"])["n"]
     ]
+    questions = [
+        [each.organisation, each.cases, kind, *map(_figure, figures.values())]
+        for each in scored
+        for kind in _DECIDED
+        if (figures := each.scores.figures[kind])["n"]
+    ]
     parts = [
         f"# Results\n\nWritten by `make evals`, with the graph in {store}.",
         "What each number means: [docs/evals.md](../../docs/evals.md).\n",
         _markdown(_COLUMNS, named),
         _markdown(["organisation", "cases", "n", "hit@1", "hit@5", "mrr", "page_macro_hit@5"], runbooks),
+        _markdown(["organisation", "cases", "asked for", "n", "correct", "wrong", "abstained"], questions),
         *(f"{sentence}\n" for sentence in absent),
     ]
     return "\n".join(part for part in parts if part)

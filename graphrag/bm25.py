@@ -22,8 +22,6 @@ B = 0.75
 _TOKEN = re.compile(r"[^\W_]{1,80}")
 _MAX_CHARACTERS = 40_000
 _OF_PAIRS = 0.5
-_SHORTEST_BEGINNING = 4
-_MOSTLY = 0.6
 
 _Term = str | tuple[str, str]
 """A word's root, or two that follow each other."""
@@ -74,33 +72,3 @@ def rarity(texts: Collection[Iterable[Term]]) -> dict[Term, float]:
     """The inverse document frequency of each word among these texts, above 0."""
     seen = Counter(word for words in texts for word in set(words))
     return {word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in seen.items()}
-
-
-def said_of(titles: Mapping[str, Collection[str]], query: Query) -> dict[str, float]:
-    """How much of each title the name in the query says, in [0, 1], words that are rare among these titles counting
-    more. A word meets one that goes on differently (`kube` and `kubernetes`)."""
-    rare = rarity(titles.values())
-    said = {
-        word: weight * max((alike(word, other) for other in query.name), default=0.0) for word, weight in rare.items()
-    }
-    return {
-        id: _share(math.fsum(said[word] for word in words), math.fsum(rare[word] for word in words))
-        for id, words in titles.items()
-    }
-
-
-def _share(part: float, whole: float) -> float:
-    return min(1.0, part / whole) if whole else 0.0
-
-
-def alike(word: str, other: str) -> float:
-    """1 for the same word; for a common beginning its share of the longer word, if it is one of the words or most of
-    both; else 0."""
-    if word == other:
-        return 1.0
-    if word[:_SHORTEST_BEGINNING] != other[:_SHORTEST_BEGINNING]:
-        return 0.0
-    shorter, longer = sorted((len(word), len(other)))
-    common = next((at for at in range(shorter) if word[at] != other[at]), shorter)
-    share = common / longer
-    return share if common >= _SHORTEST_BEGINNING and (common == shorter or share >= _MOSTLY) else 0.0

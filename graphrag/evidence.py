@@ -26,6 +26,11 @@ _MATCHER = 0.95
 _ALSO_A_TEAM = 0.3
 _NICKNAME = 0.7
 _PLAIN_ALIAS = 0.6
+_INFLECTED = 0.8
+_LINKED = 0.5
+"""What is left of a name's weight in the host of a link: most links lead to where more is told."""
+_AGREED = 0.3
+_FIELDS = ("alertname", "text", "description")
 _RULE = 0.65
 _MISSING = 0.5
 """What is left of the words' weight when the text says that the service is in a label, and the label is not there."""
@@ -86,15 +91,19 @@ def evidence_of(
     held = {plain_key(signal.origin) for signal in alert.names if _is_label(signal)}
     spelt = frozenset(word for signal in alert.names if signal.origin != "alertname" for word in _spelt(signal.value))
     found: list[Named] = []
+    told: dict[str, list[Named]] = {field: [] for field in _FIELDS}
     for signal in alert.names:
         key = origin_of(signal)
         if key in WORDS:
-            found += _in_words(signal, places[signal], exact, spelt)
+            named = list(_in_words(signal, places[signal], exact, spelt))
+            found += named
+            told.setdefault(key, []).extend(named)
         elif _is_label(signal) or plain_key(key) not in held:
             # What the alert's own label holds has replaced what its expression asks for.
             found += _in_label(signal, places[signal], exact, uses, key in alert.asked)
         if key == "alertname":
             found += _by_rule(signal, exact, fires_on)
+    found += _agreed(told)
     return _without_outvoted_claims(_without_words_beside(_without_words_for_a_blank(found, alert), alert.asked))
 
 
@@ -154,7 +163,7 @@ def _in_label(signal: Signal, places: Iterable[Place], exact: Exact, uses: Uses,
         if reading is None:
             continue
         for node in _services(exact, reading.key):
-            counts = weight * _doubt(node, reading.key, exact) if _is_unknown(key, weight) else weight
+            counts = weight * _doubt(node, reading.key, exact) if _is_unknown(key, weight, uses) else weight
             yield Named(
                 node,
                 counts if part == "labels" else counts * _MATCHER,
@@ -165,8 +174,8 @@ def _in_label(signal: Signal, places: Iterable[Place], exact: Exact, uses: Uses,
             )
 
 
-def _is_unknown(key: str, weight: float) -> bool:
-    return kind_of(key) is Kind.OTHER and weight < LIKELY
+def _is_unknown(key: str, weight: float, uses: Uses) -> bool:
+    return kind_of(key, uses) is Kind.OTHER and weight < LIKELY
 
 
 def _doubt(node: Node, key: str, exact: Exact) -> float:
@@ -201,6 +210,15 @@ def _in_words(signal: Signal, places: Sequence[Place], exact: Exact, spelt: Coll
             yield _worded(signal, node, reading, first=at == 0)
 
 
+def _agreed(told: Mapping[str, Sequence[Named]]) -> Iterator[Named]:
+    """What the alert's name, its summary and its description all name, while no word names anything else. Each may say
+    a word by chance; three sentences that have one word in common are about it."""
+    everywhere = {each.node.id: each.node for named in told.values() for each in named}
+    if len(everywhere) == 1 and all(told[field] for field in _FIELDS):
+        (node,) = everywhere.values()
+        yield Named(node, _AGREED, "name, summary and description all name it, and nothing else", "all", part="text")
+
+
 def _is_cut_out(words: Sequence[str], at: int, reading: Reading, spelt: Collection[str]) -> bool:
     """Whether the name is but a piece of a word that the alert spells in one elsewhere: `Hub` in `GitHub`."""
     end = at + reading.words
@@ -219,6 +237,7 @@ def _worded(signal: Signal, node: Node, reading: Reading, *, first: bool) -> Nam
     does = "calls a service by" if reading.called else "begins with" if first else "holds"
     # An alert's name, text and metrics are of one hand: a nickname that is an ordinary word, in all three, is one word.
     nickname = reading.plain and not reading.called and origin != "question" and name_key(node.name) != reading.key
+    weight *= (_INFLECTED if reading.inflected else 1.0) * (_LINKED if reading.linked else 1.0)
     return Named(
         node,
         max(weight, weights.called) if reading.called else weight * _PLAIN_ALIAS if nickname else weight,

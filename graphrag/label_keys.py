@@ -2,13 +2,13 @@
 
 A few keys mean the same everywhere: OpenTelemetry's `service.name`, Kubernetes' recommended labels, Prometheus' `job`.
 What any other key of an organisation holds is learnt from the rules in its graph (`graphrag.label_uses`): a key whose
-values are mostly names of services says whose an alert is, and one whose values are mostly names of teams does not.
-Pure.
+values are mostly names of services says whose an alert is, and one whose values are mostly names of teams does not. An
+organisation may also say it (`ToldKeys`), which goes before all else. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,7 +41,7 @@ _KEYS = {
     Kind.PART: "component appkubernetesiocomponent appkubernetesiopartof",
     Kind.PLACE: "namespace kubernetesnamespace node cluster",
     Kind.SETTING: "environment env region zone datacenter stage tier",
-    Kind.OWNER: "team squad owner receiver channel slackchannel",
+    Kind.OWNER: "team squad owner receiver channel slackchannel slack pager notify route",
     Kind.NEVER: "severity priority prometheus monitor alertstate le quantile",
 }
 _KIND_OF = {key: kind for kind, keys in _KEYS.items() for key in keys.split()}
@@ -62,15 +62,21 @@ CLAIMING = frozenset({Kind.SERVICE, Kind.WORKLOAD, Kind.RUNNING})
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How many distinct values of a key name a service, how many a team, and how many there are."""
+    """How many distinct values of a key name a service, how many a team, and how many there are. `told` is what the
+    organisation itself says that the key holds."""
 
     services: int
     teams: int
     values: int
+    told: Kind | None = None
 
     @property
     def holds_services(self) -> bool:
         return self.services >= _FEW and self.services >= _MOSTLY * self.values and self.services > self.teams
+
+    @property
+    def holds_teams(self) -> bool:
+        return self.teams >= _FEW and self.teams >= _MOSTLY * self.values and self.teams > self.services
 
     @property
     def holds_others(self) -> bool:
@@ -80,6 +86,27 @@ class Use:
 
 Uses = Mapping[str, Use]
 """By the key as `plain_key` spells it."""
+NOTHING_LEARNT: Uses = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldKeys:
+    """The keys of labels in which an organisation says that its services, and its teams, stand; as it spells them."""
+
+    services: tuple[str, ...] = ()
+    teams: tuple[str, ...] = ()
+
+    def over(self, uses: Uses) -> Uses:
+        """What is learnt, with what is told above it."""
+        told = {**_told(self.teams, Kind.OWNER), **_told(self.services, Kind.SERVICE)}
+        return {**uses, **told} if told else uses
+
+
+NOTHING_TOLD = ToldKeys()
+
+
+def _told(keys: Iterable[str], kind: Kind) -> dict[str, Use]:
+    return {plain: Use(0, 0, 0, kind) for key in keys if (plain := plain_key(key))}
 
 
 def plain_key(label: str) -> str:
@@ -88,14 +115,17 @@ def plain_key(label: str) -> str:
     return name_key(label).removeprefix("exported").removeprefix("label")
 
 
-def kind_of(label: str) -> Kind:
-    return _KIND_OF.get(plain_key(label), Kind.OTHER)
+def kind_of(label: str, uses: Uses = NOTHING_LEARNT) -> Kind:
+    """What the key's values are by what is told of it, else by what it means everywhere."""
+    plain = plain_key(label)
+    use = uses.get(plain)
+    return (use.told if use else None) or _KIND_OF.get(plain, Kind.OTHER)
 
 
-def weight_of(label: str, uses: Uses | None = None) -> float:
+def weight_of(label: str, uses: Uses = NOTHING_LEARNT) -> float:
     """How much a service's name counts as the value of this label, in [0, 1]."""
-    kind = kind_of(label)
-    use = (uses or {}).get(plain_key(label))
+    kind = kind_of(label, uses)
+    use = uses.get(plain_key(label))
     if use is None or kind not in (Kind.OTHER, Kind.PLACE, Kind.PART):
         return _WEIGHTS[kind]
     if use.holds_services:
@@ -103,7 +133,13 @@ def weight_of(label: str, uses: Uses | None = None) -> float:
     return 0.2 if use.holds_others else _WEIGHTS[kind]
 
 
-def claims(label: str, uses: Uses | None = None) -> bool:
+def claims(label: str, uses: Uses = NOTHING_LEARNT) -> bool:
     """Whether the label says whose an alert is."""
-    use = (uses or {}).get(plain_key(label))
-    return kind_of(label) in CLAIMING or (use is not None and use.holds_services and kind_of(label) is Kind.OTHER)
+    kind, use = kind_of(label, uses), uses.get(plain_key(label))
+    return kind in CLAIMING or (use is not None and use.holds_services and kind is Kind.OTHER)
+
+
+def names_team(label: str, uses: Uses = NOTHING_LEARNT) -> bool:
+    """Whether a team's name, as the value of this label, is the team's that the alert is for."""
+    kind, use = kind_of(label, uses), uses.get(plain_key(label))
+    return kind is Kind.OWNER or (use is not None and use.holds_teams and kind is Kind.OTHER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from graphrag.identity import name_key
 from graphrag.label_keys import Use, Uses, plain_key
@@ -18,10 +18,14 @@ _MAX_VALUES = 5_000
 
 async def refresh(store: GraphStore, tenant: str) -> None:
     """Learn the keys' uses from the tenant's rules and keep them beside the graph. Raises `GraphError`."""
-    values = values_by_key(await store.all_nodes(tenant, [Label.ALERT]))
+    values = values_by_key(map(_said, await store.all_nodes(tenant, [Label.ALERT])))
     keys = {name_key(value) for of_key in values.values() for value in of_key}
     named = await store.resolve(tenant, [key for key in keys if key], [Label.SERVICE, Label.TEAM])
-    uses = uses_of(values, named)
+    services, teams = (
+        {key for key, nodes in named.items() if any(node.label is label for node in nodes)}
+        for label in (Label.SERVICE, Label.TEAM)
+    )
+    uses = uses_of(values, services, teams)
     told = {key: (use.services, use.teams, use.values) for key, use in uses.items()}
     await store.put_meta(_meta(tenant), json.dumps(told).encode())
 
@@ -32,27 +36,28 @@ async def known_uses(store: GraphStore, tenant: str) -> Uses:
     return {key: Use(*counts) for key, counts in json.loads(kept).items()} if kept else {}
 
 
-def values_by_key(rules: Iterable[Node]) -> dict[str, set[str]]:
-    """The values that the rules' own labels and the matchers of their expressions give each key."""
+def _said(rule: Node) -> tuple[list[tuple[str, str]], str]:
+    labels = rule.properties.get("labels", ())
+    pairs = [label.partition("=") for label in labels] if isinstance(labels, tuple) else []
+    return [(key, value) for key, _, value in pairs], str(rule.properties.get("expression", ""))
+
+
+def values_by_key(rules: Iterable[tuple[Iterable[tuple[str, str]], str]]) -> dict[str, set[str]]:
+    """The values that the rules' own labels and the matchers of their expressions give each key. Each rule is its
+    labels and its expression."""
     values: dict[str, set[str]] = defaultdict(set)
-    for rule in rules:
-        labels = rule.properties.get("labels", ())
-        for label in labels if isinstance(labels, tuple) else ():
-            key, _, value = label.partition("=")
+    for labels, expression in rules:
+        for key, value in (*labels, *(each for each in matchers(expression) if each[0] != "__name__")):
             values[plain_key(key)].add(value[:MAX_VALUE])
-        for key, value in matchers(str(rule.properties.get("expression", ""))):
-            if key != "__name__":
-                values[plain_key(key)].add(value[:MAX_VALUE])
     return {key: set(sorted(values[key])[:_MAX_VALUES]) for key in sorted(values)[:_MAX_KEYS] if key}
 
 
-def uses_of(values: Mapping[str, Iterable[str]], named: Mapping[str, Iterable[Node]]) -> dict[str, Use]:
-    """`named`: key of a name -> the services and teams of that name."""
+def uses_of(values: Mapping[str, Iterable[str]], services: Container[str], teams: Container[str]) -> dict[str, Use]:
+    """`services`, `teams`: the keys of their names."""
     uses: dict[str, Use] = {}
     for key, of_key in values.items():
-        kinds = [{node.label for node in named.get(name_key(value), ())} for value in of_key]
-        services, teams = (sum(label in kind for kind in kinds) for label in (Label.SERVICE, Label.TEAM))
-        uses[key] = Use(services, teams, len(kinds))
+        keys = [name_key(value) for value in of_key]
+        uses[key] = Use(sum(each in services for each in keys), sum(each in teams for each in keys), len(keys))
     return uses
 
 

@@ -90,7 +90,7 @@ def _telling(shared: Mapping[str, str], known: Known, uses: Uses) -> tuple[str, 
 
 
 def _tells(key: str, value: str, known: Known, uses: Uses) -> bool:
-    if plain_key(key) == ALERTNAME or kind_of(key) in _NEVER_ALIKE or known.get(name_key(value)):
+    if plain_key(key) == ALERTNAME or kind_of(key, uses) in _NEVER_ALIKE or known.get(name_key(value)):
         return False
     return looks_like_a_name(value)
 
@@ -104,7 +104,7 @@ def looks_like_a_name(value: str) -> bool:
 
 def _holds_services(key: str, uses: Uses) -> bool:
     use = uses.get(plain_key(key))
-    kind = kind_of(key)
+    kind = kind_of(key, uses)
     return kind is Kind.SERVICE or (kind is Kind.OTHER and use is not None and use.holds_services)
 
 

@@ -8,7 +8,6 @@ lists are fused by reciprocal rank, and the best are ranked by graph boost (`gra
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from graphrag.activation import Link, spread
-from graphrag.bm25 import relevance, said_of
+from graphrag.bm25 import relevance
 from graphrag.embed import Embed, EmbeddingUnavailable
 from graphrag.identity import name_key
+from graphrag.links import names_of, page_of
 from graphrag.model import Direction, Edge, EdgeType, Hit, Label, Node
-from graphrag.query import Query, telling
+from graphrag.query import Query
 from graphrag.rank import Terms, Weights, breakdown, confirmed, fuse, prior, recency, scaled
 from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf
+from graphrag.titles import expected_help, folders_of, own_name, place_of, said
 
 PAGES = (Label.RUNBOOK, Label.DOC, Label.INCIDENT)
 MAX_PASSAGES = 100
@@ -34,11 +35,11 @@ _SPREADING = 40
 """So many of the matched pages spread their activation: further down there is mostly chance."""
 _FURTHER_PASSAGES = (1.0, 0.3, 0.1)
 """What a page's best passages add to it, best first: a page that is about it says so more than once."""
+_SPOKEN_OF = 0.5
+_MAX_LINKED = 50
 _TO_SERVICE = 0.5
 _TO_LINKED = 0.5
 _ABOUT = (EdgeType.HAS_RUNBOOK, EdgeType.DOCUMENTED_IN)
-_FOR_TROUBLE = re.compile(r"troubleshoot|runbook|playbook|\balerts?\b", re.IGNORECASE)
-_INDEX = frozenset({"readme", "index"})
 
 
 class Anchor(NamedTuple):
@@ -75,15 +76,20 @@ async def find_pages(
     anchors = anchors[:MAX_ANCHORS]
     if not query.words and not anchors:
         return ()
-    matches = await _search(store, embed, tenant, query)
-    sources = {name_key(name) for name in matches.sources}
-    by_key, (mentions, of_anchors) = await asyncio.gather(
-        store.resolve(tenant, sources, PAGES) if sources else _no_pages(),
-        store.explore(tenant, _first_hop([hit.node.id for hit in matches.passages], anchors)),
+    matches, rules = await asyncio.gather(
+        _search(store, embed, tenant, query),
+        _resolved(store, tenant, query.alerts, (Label.ALERT,)),
+    )
+    fired = [rule.id for each in rules.values() for rule in each]
+    named = (*matches.sources, *(name for link in (*query.pointers, *query.links) for name in names_of(link)))
+    by_key, (mentions, of_anchors, of_rules) = await asyncio.gather(
+        _resolved(store, tenant, named, PAGES),
+        store.explore(tenant, _first_hop([hit.node.id for hit in matches.passages], anchors, fired)),
     )
     matched = _Matched.of(matches, by_key)
+    linked = pointed_at(query, by_key, of_rules)
     spreading = sorted(matched.text, key=lambda id: (-matched.text[id], id))[:_SPREADING]
-    further = {_page_end(edge) for edge in of_anchors} | {edge.target for edge in mentions}
+    further = {_page_end(edge) for edge in of_anchors} | {edge.target for edge in mentions} | linked.keys()
     about, more = await store.explore(tenant, _second_hop(spreading, further - matched.nodes.keys()))
     pages = matched.nodes | {id: node for id, node in more.items() if node.label in PAGES}
     near = proximity(anchors, of_anchors, pages)
@@ -91,17 +97,17 @@ async def find_pages(
         {id: matched.text[id] for id in spreading}, pages, [*about, *of_anchors], _linked(mentions, matched)
     )
     active = without_others(woken, anchors, about)
-    ranked = fuse([*matched.lists, _best_first(near), _best_first(active)])
-    chosen = sorted((id for id in ranked if id in pages), key=lambda id: (-ranked[id], id))[:MAX_CANDIDATES]
-    said = titles_said({id: pages[id] for id in chosen}, query)
+    ranked = fuse([*matched.lists, _best_first(near), _best_first(active), _best_first(linked)])
+    ordered = sorted((id for id in ranked if id in pages), key=lambda id: (-linked.get(id, 0.0), -ranked[id], id))
+    chosen = ordered[:MAX_CANDIDATES]
     told = scaled(relevance(query, {id: matched.texts.get(id, pages[id].summary) for id in chosen}))
     found: list[FoundPage] = []
     for id in chosen:
         page = pages[id]
         terms = Terms(
             semantic=matched.semantic.get(id, 0.0),
-            text=(matched.text.get(id, 0.0) + told[id] + said[id]) / 3,
-            graph=(near.get(id, 0.0) + active.get(id, 0.0)) / 2,
+            text=max((matched.text.get(id, 0.0) + told[id] + said(page, query)) / 3, linked.get(id, 0.0)),
+            graph=max((near.get(id, 0.0) + active.get(id, 0.0)) / 2, linked.get(id, 0.0)),
             recent=recency(page.life.last_seen, now),
             usage=prior(page.properties, expected_help(page)),
             confirm=confirmed(page.life.confirmations),
@@ -138,7 +144,7 @@ async def _search(store: GraphStore, embed: Embed, tenant: str, query: Query) ->
     """Each list is bounded. Without words nothing is searched; without an embedding only full text is."""
     if not query.words:
         return _Matches()
-    name, all_words = " ".join(query.name), " ".join(query.words)
+    name, all_words = " ".join(query.spellings), " ".join(query.words)
     by_name, by_all, pages, (vector_passages, vector_pages) = await asyncio.gather(
         store.search_text(tenant, name, MAX_PASSAGES, [Label.CHUNK]),
         store.search_text(tenant, all_words, MAX_PASSAGES, [Label.CHUNK]),
@@ -164,22 +170,29 @@ async def _search_vectors(
     return (passages,), (pages,)
 
 
-async def _no_pages() -> dict[str, list[Node]]:
-    return {}
+async def _resolved(
+    store: GraphStore, tenant: str, names: Iterable[str], labels: Sequence[Label]
+) -> dict[str, list[Node]]:
+    keys = {name_key(name) for name in names}
+    return await store.resolve(tenant, keys, labels) if keys else {}
 
 
-def _first_hop(passages: Sequence[str], anchors: Sequence[Anchor]) -> Exploration[tuple[list[Edge], list[Edge]]]:
-    """What the passages mention, and the pages of the anchors."""
+def _first_hop(
+    passages: Sequence[str], anchors: Sequence[Anchor], rules: Sequence[str]
+) -> Exploration[tuple[list[Edge], list[Edge], list[Edge]]]:
+    """What the passages mention, the pages of the anchors, and those that the rules name."""
     ids = [anchor.node.id for anchor in anchors]
     mentions: list[Edge]
     owned: list[Edge]
     hit: list[Edge]
-    mentions, owned, hit = yield [
+    named: list[Edge]
+    mentions, owned, hit, named = yield [
         EdgesOf(list(dict.fromkeys(passages)), (EdgeType.MENTIONS,), Direction.OUT, 2 * _MAX_EDGES),
         EdgesOf(ids, _ABOUT, Direction.OUT, _MAX_EDGES),
         EdgesOf(ids, (EdgeType.AFFECTED,), Direction.IN, _MAX_EDGES),
+        EdgesOf(rules, (EdgeType.HAS_RUNBOOK,), Direction.OUT, _MAX_LINKED),
     ]
-    return mentions, [*owned, *hit]
+    return mentions, [*owned, *hit], named
 
 
 def _second_hop(pages: Sequence[str], further: Iterable[str]) -> Exploration[tuple[list[Edge], dict[str, Node]]]:
@@ -273,37 +286,20 @@ def _best_passages(matches: _Matches, page_of: Mapping[str, str]) -> dict[str, s
     return found
 
 
-def titles_said(pages: Mapping[str, Node], query: Query) -> dict[str, float]:
-    """How much of each page's path and title the query's name says, in [0, 1]."""
-    words = {id: telling((place_of(page).rpartition(".")[0], title_of(page))) for id, page in pages.items()}
-    return said_of(words, query)
-
-
-def expected_help(page: Node) -> float:
-    """How often a page of this kind may help, before it was ever offered: one that says it is for trouble was written
-    for such a moment."""
-    if _FOR_TROUBLE.search(f"{title_of(page)} {_own_name(page)}"):
-        return 0.9
-    return 0.4 if page.label is Label.RUNBOOK else 0.3
-
-
-def place_of(page: Node) -> str:
-    """Its path, or what else it goes by."""
-    return str(page.properties.get("path") or page.name)
-
-
-def title_of(page: Node) -> str:
-    return str(page.properties.get("title") or "")
-
-
-def _own_name(page: Node) -> str:
-    """The page's file name without its ending; a folder's index page goes by the folder's name."""
-    *folders, file = place_of(page).split("/")
-    stem = file.rpartition(".")[0] or file
-    return folders[-1] if folders and stem.casefold() in _INDEX else stem
-
-
 # What it hangs together with (pure) -------------------------------------------------------------------------------
+
+
+def pointed_at(query: Query, by_key: Mapping[str, Sequence[Node]], of_rules: Sequence[Edge]) -> dict[str, float]:
+    """The pages that the alert itself names, by id: 1 where it carries the link to be followed or its rule does, less
+    where rules of that name have several pages, a half where its text speaks of the page. Whoever wrote the alert knew
+    what to read."""
+    pages = {edge.target for edge in of_rules}
+    found = {page: 1 / len(pages) for page in pages}
+    for share, links in ((1.0, query.pointers), (_SPOKEN_OF, query.links)):
+        for link in links:
+            if page := page_of(link, by_key):
+                found[page.id] = max(share, found.get(page.id, 0.0))
+    return found
 
 
 def proximity(anchors: Sequence[Anchor], edges: Sequence[Edge], pages: Mapping[str, Node]) -> dict[str, float]:
@@ -317,7 +313,7 @@ def proximity(anchors: Sequence[Anchor], edges: Sequence[Edge], pages: Mapping[s
         if page is None or anchor is None:
             continue
         keys = {name_key(name) for name in (anchor.node.name, *anchor.node.aliases)}
-        hops = 0 if name_key(_own_name(page)) in keys else 1
+        hops = 0 if name_key(own_name(page)) in keys else 1
         near[page.id] = max(near.get(page.id, 0.0), min(1.0, max(0.0, anchor.certainty)) / (1 + hops))
     return near
 
@@ -348,7 +344,7 @@ def without_others(active: Mapping[str, float], anchors: Sequence[Anchor], about
 def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iterator[Link]:
     """Of a page to each folder above it. A folder that holds all that was matched tells nothing; the way to a folder
     and back down counts by the share of the matched pages outside of it."""
-    above = {id: _folders(place_of(page)) for id, page in pages.items()}
+    above = {id: folders_of(place_of(page)) for id, page in pages.items()}
     held: dict[str, int] = defaultdict(int)
     for id in start:
         for folder in above.get(id, ()):
@@ -357,11 +353,6 @@ def _folder_links(start: Mapping[str, float], pages: Mapping[str, Node]) -> Iter
         for folder in folders:
             if held[folder]:
                 yield Link(id, folder, (1 - held[folder] / len(start)) ** 0.5)
-
-
-def _folders(path: str) -> list[str]:
-    parts = path.split("/")[:-1][:12]
-    return ["/".join((*parts[: end + 1], "")) for end in range(len(parts))]
 
 
 def _linked(mentions: Sequence[Edge], matched: _Matched) -> list[Link]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from graphrag.identity import name_words
+from graphrag.links import links_in
 from graphrag.signals import Signals
 
 MAX_NAME_WORDS = 30
 MAX_WORDS = 40
 """Of more words the later ones count least. The cost of a full-text search grows with each."""
+MAX_ALERTS = 10
 _MAX_TEXT = 4_000
+_POINTER = re.compile(r"^(?!matcher ).*(?:runbook|playbook)", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W_]+")
 
 _METRIC = "matcher __name__"
-_NAMES = ("alertname", "question")
+_ALERT = "alertname"
+_ASIDE = "aside"
+_NAMES = (_ALERT, "question")
 _NOTES = ("text", "description")
 _OF_NOTES = 0.4
 _OF_METRICS = 0.4
@@ -35,11 +42,22 @@ _SHORTEST_ROOT = 3
 @dataclass(frozen=True, slots=True)
 class Query:
     """`name` are the words of what fired or was asked, `words` those and all others, in falling order of what they
-    count. `weights` says, by root of a word, how much it counts, in (0, 1]."""
+    count. `weights` says, by root of a word, how much it counts, in (0, 1]. `alerts` are the names of what fired as
+    they are written; `pointers` are the links of annotations that point elsewhere, `links` those of the other texts."""
 
     name: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    alerts: tuple[str, ...] = ()
+    pointers: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """What a full-text search takes for the name: its words, each as it is and without its ending, and what is run
+        together in an alert's name as the one word that stands in pages which quote it."""
+        inflected = (form for word in self.name for form in (word, root(word)))
+        return tuple(dict.fromkeys((*inflected, *(token for name in self.alerts for token in _run_together(name)))))
 
 
 def query_of(signals: Signals) -> Query:
@@ -58,11 +76,27 @@ def query_of(signals: Signals) -> Query:
             weights.setdefault(root(word), weight)
     words = tuple(dict.fromkeys((*name, *(word for _, group in groups for word in group))))[:MAX_WORDS]
     kept = {root(word) for word in words}
-    return Query(name, words, {each: weight for each, weight in weights.items() if each in kept})
+    return Query(
+        name,
+        words,
+        {each: weight for each, weight in weights.items() if each in kept},
+        alerts=_said(signals, lambda origin: origin == _ALERT)[:MAX_ALERTS],
+        pointers=links_in(_said(signals, lambda origin: origin == _ASIDE or _POINTER.search(origin) is not None)),
+        links=links_in(_said(signals, lambda origin: origin in (*_NAMES, *_NOTES))),
+    )
+
+
+def _said(signals: Signals, by: Callable[[str], bool]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(signal.value[:_MAX_TEXT] for signal in signals.names if by(signal.origin)))
 
 
 def _words_of(signals: Signals, origins: Collection[str]) -> tuple[str, ...]:
-    return telling(signal.value[:_MAX_TEXT] for signal in signals.names if signal.origin in origins)
+    return telling(_said(signals, lambda origin: origin in origins))
+
+
+def _run_together(name: str) -> tuple[str, ...]:
+    """`SidekiqQueueTooLarge` is one word to a search that knows nothing of capitals within a word."""
+    return tuple(token.casefold() for token in _TOKEN.findall(name) if len(name_words(token)) > 1)
 
 
 def telling(texts: Iterable[str]) -> tuple[str, ...]:

@@ -11,18 +11,20 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from graphrag.culprit import Blame, Needs, Symptom, blame, symptom_of
 from graphrag.evidence import PARTS, Exact, Named, beliefs, contradicting, evidence_of, is_blank, support
 from graphrag.identity import name_key
+from graphrag.label_keys import NOTHING_LEARNT, NOTHING_TOLD, ToldKeys
 from graphrag.label_rules import PERSON, heed, standing_rules
 from graphrag.label_uses import known_uses
 from graphrag.model import Direction, EdgeType, Hit, Label, Node
+from graphrag.ownership import NOBODY, Claim, Owner, claims_of, decide, values_naming_teams
 from graphrag.readings import MAX_KEYS, TEXT, readings_of
 from graphrag.signals import AlertSignals, Signals
-from graphrag.store import GraphStore
+from graphrag.store import EdgesOf, Exploration, GraphStore, NodesOf
 from graphrag.traverse import suppliers
 
 Certainty = Literal["resolved", "ambiguous", "unresolved"]
@@ -63,11 +65,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Resolution:
-    """`candidates` are services, best first; with `resolved` the first is the one."""
+    """`candidates` are services, best first; with `resolved` the first is the one. `claims` are the teams that it
+    names itself, `owner` whose it is where no service is sure."""
 
     certainty: Certainty
     candidates: tuple[Candidate, ...]
     explanation: str
+    claims: tuple[Claim, ...] = ()
+    owner: Owner = NOBODY
 
 
 @dataclass(frozen=True)
@@ -91,19 +96,33 @@ class Alike:
 
 
 async def resolve(
-    store: GraphStore, tenant: str, signals: Signals, alike: Alike, thresholds: Thresholds | None = None
+    store: GraphStore,
+    tenant: str,
+    signals: Signals,
+    alike: Alike,
+    thresholds: Thresholds | None = None,
+    told: ToldKeys = NOTHING_TOLD,
 ) -> Resolution:
-    """Look up every name and judge what speaks for whom. Raises `GraphError` when the graph does not answer."""
+    """Look up every name and judge what speaks for whom. `told`: the keys of labels that the organisation itself says
+    hold services or teams. Raises `GraphError` when the graph does not answer."""
     bounds = thresholds or Thresholds()
-    said = await _said(store, tenant, signals)
+    said, claims = await _said(store, tenant, signals, told)
     suspects = winners(said, bounds)
     needs = await _needs(store, tenant, suspects) if len(suspects) > 1 else {}
-    return judge(said, alike, bounds, needs)
+    found = judge(said, alike, bounds, needs)
+    if found.certainty == "resolved":  # whoever owns it owns the alert; the claims are for one that nobody owns
+        return replace(found, claims=claims, owner=decide({}, {}, claims))
+    shares = shares_of(found.candidates, suspects)
+    owners = await _owners(store, tenant, shares) if shares else {}
+    return replace(found, claims=claims, owner=decide(shares, owners, claims, alone=len(suspects) > 1))
 
 
-async def _said(store: GraphStore, tenant: str, signals: Signals) -> list[Said]:
+async def _said(
+    store: GraphStore, tenant: str, signals: Signals, told: ToldKeys
+) -> tuple[list[Said], tuple[Claim, ...]]:
     alerts = signals.alerts or (AlertSignals(signals.names),)
-    places = {signal: readings_of(signal) for signal in signals.names}
+    known = told.over(NOTHING_LEARNT)
+    places = {signal: readings_of(signal, known) for signal in signals.names}
     keys = dict.fromkeys(reading.key for here in places.values() for place in here for reading in place)
     # Words are many and only services are looked for in them: a rule has the whole name, a team the whole value.
     whole = dict.fromkeys(name_key(signal.value) for signal in signals.names if signal.origin not in TEXT)
@@ -114,19 +133,52 @@ async def _said(store: GraphStore, tenant: str, signals: Signals) -> list[Said]:
         standing_rules(store, tenant),
     )
     exact = {key: [*services.get(key, ()), *others.get(key, ())] for key in (*services, *others)}
-    fires_on = await _fires_on(store, tenant, exact)
+    uses = told.over(uses)
+    fired = [node for nodes in exact.values() for node in nodes if node.label is Label.ALERT][:_MAX_RULES]
+    fires_on, teams = await asyncio.gather(
+        _fires_on(store, tenant, fired), _teams(store, tenant, values_naming_teams(alerts, fired, uses), exact)
+    )
     found = [evidence_of(alert, places, exact, uses, fires_on) for alert in alerts]
     named = await heed(store, tenant, alerts, found, rules)
-    return [Said(each, _symptom(alert), is_blank(alert, each)) for alert, each in zip(alerts, named, strict=True)]
+    said = [Said(each, _symptom(alert), is_blank(alert, each)) for alert, each in zip(alerts, named, strict=True)]
+    return said, claims_of(alerts, _by_key(fired), teams, uses)
 
 
-async def _fires_on(store: GraphStore, tenant: str, exact: Exact) -> dict[str, list[tuple[Node, float]]]:
-    """The services that each rule of these names fires on, with the confidence of that."""
-    rules = {node.id for nodes in exact.values() for node in nodes if node.label is Label.ALERT}
-    if not rules:
+def _by_key(rules: Iterable[Node]) -> dict[str, list[Node]]:
+    by_key: dict[str, list[Node]] = defaultdict(list)
+    for rule in rules:
+        for key in {name_key(name) for name in (rule.name, *rule.aliases)}:
+            by_key[key].append(rule)
+    return by_key
+
+
+async def _teams(store: GraphStore, tenant: str, keys: set[str], known: Exact) -> Exact:
+    """The teams of these names. Those that the alert's own labels name were looked up already; only what its rule alone
+    says is asked for."""
+    further = sorted(keys - known.keys())[:_MAX_RULES]
+    return {**known, **(await store.resolve(tenant, further, [Label.TEAM]) if further else {})}
+
+
+async def _owners(store: GraphStore, tenant: str, services: Iterable[str]) -> dict[str, Node]:
+    """The team that owns each of these services, of several the most confirmed one, by the service's id."""
+
+    def owners() -> Exploration[dict[str, Node]]:
+        (edges,) = yield [EdgesOf(list(services), [EdgeType.OWNED_BY], Direction.OUT, _MAX_EDGES)]
+        first: dict[str, str] = {}
+        for edge in edges:
+            first.setdefault(edge.source, edge.target)
+        (teams,) = yield [NodesOf(set(first.values()))]
+        return {service: teams[team] for service, team in first.items() if team in teams}
+
+    return await store.explore(tenant, owners())
+
+
+async def _fires_on(store: GraphStore, tenant: str, rules: Iterable[Node]) -> dict[str, list[tuple[Node, float]]]:
+    """The services that each of the rules fires on, with the confidence of that."""
+    ids = sorted({rule.id for rule in rules})
+    if not ids:
         return {}
-    kept = sorted(rules)[:_MAX_RULES]
-    edges = await store.edges(tenant, kept, [EdgeType.FIRES_ON], Direction.OUT, _MAX_EDGES)
+    edges = await store.edges(tenant, ids, [EdgeType.FIRES_ON], Direction.OUT, _MAX_EDGES)
     nodes = await store.nodes(tenant, {edge.target for edge in edges})
     found: dict[str, list[tuple[Node, float]]] = defaultdict(list)
     for edge in edges:
@@ -169,6 +221,13 @@ def _convincing(believed: Sequence[float], thresholds: Thresholds) -> bool:
     if not believed or believed[0] < thresholds.named - 1e-9:
         return False
     return len(believed) < 2 or believed[0] >= thresholds.lead * believed[1]
+
+
+def shares_of(candidates: Iterable[Candidate], suspects: Collection[str]) -> dict[str, float]:
+    """How likely each service that something names is the one, by id. Of several that alerts surely name any may be."""
+    if len(suspects) > 1:
+        return dict.fromkeys(suspects, 1 / len(suspects))
+    return {each.node.id: each.score for each in candidates if each.parts["exact"]}
 
 
 def judge(said: Sequence[Said], alike: Alike, thresholds: Thresholds, needs: Mapping[str, Needs]) -> Resolution:

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphrag.embed import Embed, EmbeddingUnavailable
+from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.model import Hit, Label
+from graphrag.ownership import NOBODY, Claim, Owner
 from graphrag.rank import fuse as fuse_ids
 from graphrag.resolve import Alike, Candidate, Certainty, Thresholds, resolve
 from graphrag.signals import Signal, Signals, signals_from_alerts, signals_from_question
@@ -37,17 +39,26 @@ _SEARCHED = (Label.SERVICE,)
 
 @dataclass(frozen=True)
 class Location:
-    """`candidates` are services, best first; with `resolved` the first is the one."""
+    """`candidates` are services, best first; with `resolved` the first is the one. `claims` are the teams that it
+    names itself, `owner` whose it is where no service is sure."""
 
     certainty: Certainty
     candidates: tuple[Candidate, ...]
     explanation: str
+    claims: tuple[Claim, ...] = ()
+    owner: Owner = NOBODY
 
 
 async def locate(
-    store: GraphStore, embed: Embed, tenant: str, signals: Signals, thresholds: Thresholds | None = None
+    store: GraphStore,
+    embed: Embed,
+    tenant: str,
+    signals: Signals,
+    thresholds: Thresholds | None = None,
+    told: ToldKeys = NOTHING_TOLD,
 ) -> Location:
-    """Run the three entry points and judge what they found. Raises `GraphError` when the graph does not answer."""
+    """Run the three entry points and judge what they found. `told`: the keys of labels that the organisation itself
+    says hold services or teams. Raises `GraphError` when the graph does not answer."""
     by_vector, by_text = await asyncio.gather(
         _by_vector(store, embed, tenant, signals.text),
         store.search_text(tenant, signals.text, SEARCH_LIMIT, _SEARCHED) if signals.text.strip() else _nothing(),
@@ -55,8 +66,8 @@ async def locate(
     cosines = {hit.node.id: hit.score for hit in by_vector}
     fused = fuse([by_vector, by_text])
     alike = Alike((*by_vector, *by_text), cosines, fused)
-    resolution = await resolve(store, tenant, signals, alike, thresholds)
-    return Location(resolution.certainty, resolution.candidates, resolution.explanation)
+    found = await resolve(store, tenant, signals, alike, thresholds, told)
+    return Location(found.certainty, found.candidates, found.explanation, found.claims, found.owner)
 
 
 async def _by_vector(store: GraphStore, embed: Embed, tenant: str, text: str) -> list[Hit]:

@@ -7,19 +7,19 @@ question before the cues are looked for: a service may be called `between-ads`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from graphrag.identity import name_key
 from graphrag.model import Label, Node
+from graphrag.readings import MAX_KEYS, Place, readings_of, tokens_of
+from graphrag.signals import Signal
 from graphrag.store import GraphStore
 
 RouteKind = Literal["point", "paths", "whole"]
 
 MAX_QUESTION = 4_000
-_MAX_WORDS = 400
-_MAX_WORDS_A_NAME = 4
 _NAMED = (Label.SERVICE, Label.TEAM)
 
 
@@ -46,7 +46,7 @@ class Route:
 _TOKEN = re.compile(r"[^\W_]\w*(?:[-./:][^\W_]\w*)*")
 _TOGETHER = re.compile(
     r"\b(?:between|through|via|paths?|routes?|reach(?:es)?|connect(?:s|ed|ions?)?|relat(?:e|es|ed|ions?|ionship)"
-    r"|link(?:s|ed)?|hangs? together|gets? (?:from|to)|flows?)\b"
+    r"|link(?:s|ed)?|hangs? together|gets? (?:from|to)|ends? up|chains?|flows?)\b"
 )
 _NEEDS = re.compile(r"\b(?:depend(?:s|ed|ing|ent|ents|encies|ency)?|needs?|uses?|calls?|talks?)\b")
 _SUFFERS = re.compile(
@@ -107,11 +107,13 @@ def _along_paths(text: str, ends: Sequence[Mention]) -> Route | None:
     """Two ends and a word that joins them; more than two are a list, not a path."""
     if len(ends) != 2 or _WHICH_ONES.search(text):
         return None
-    cue = _TOGETHER.search(text) or _NEEDS.search(text)
+    cue = _TOGETHER.search(text) or _NEEDS.search(text) or _SUFFERS.search(text)
     if cue is None:
         return None
     first, last = ends
-    return Route("paths", f"it asks how {first.name} and {last.name} hang together ({_quoted(cue)})", (first, last))
+    reason = f"it asks how {first.name} and {last.name} hang together ({_quoted(cue)})"
+    # What fails is named before what it hurts, and the path of needs leads from the latter to the former.
+    return Route("paths", reason, (last, first) if _SUFFERS.search(text) else (first, last))
 
 
 def _whole(text: str, services: Sequence[Mention]) -> Route | None:
@@ -151,33 +153,26 @@ def _without_names(question: str, named: Sequence[Mention]) -> str:
 
 async def mentions(store: GraphStore, tenant: str, question: str) -> tuple[Mention, ...]:
     """The services and teams that a question names, in its order. Raises `GraphError`."""
-    spans = list(_spans(question[:MAX_QUESTION]))
-    keys = dict.fromkeys(key for _, _, key in spans)
-    found = await store.resolve(tenant, list(keys), _NAMED) if keys else {}
-    return tuple(_named(question, spans, found))
+    question = question[:MAX_QUESTION]
+    places = readings_of(Signal("question", question))
+    keys = dict.fromkeys(reading.key for place in places for reading in place)
+    found = await store.resolve(tenant, list(keys)[:MAX_KEYS], _NAMED) if keys else {}
+    return tuple(_named(question, places, found))
 
 
-_Span = tuple[int, int, str]
-
-
-def _spans(question: str) -> Iterator[_Span]:
-    """Start, end and key of each run of words that may be a name; at each word the longest run first."""
-    tokens = list(_TOKEN.finditer(question))[:_MAX_WORDS]
-    for at, token in enumerate(tokens):
-        for last in reversed(tokens[at : at + _MAX_WORDS_A_NAME]):
-            said = question[token.start() : last.end()]
-            if said.casefold() not in _FUNCTION_WORDS:
-                yield token.start(), last.end(), name_key(said)
-
-
-def _named(question: str, spans: Collection[_Span], found: Mapping[str, Sequence[Node]]) -> Iterator[Mention]:
+def _named(question: str, places: Sequence[Place], found: Mapping[str, Sequence[Node]]) -> Iterator[Mention]:
     """The longest name at a place covers the words it is made of. A service goes before a team of the same name."""
+    tokens = tokens_of(question)
     covered = 0
-    for start, end, key in spans:
-        nodes = found.get(key)
-        if start < covered or not nodes:
+    for at, readings in enumerate(places):
+        known = next((each for each in readings if found.get(each.key)), None)
+        if at < covered or known is None:
             continue
-        covered = end
+        said = question[tokens[at][0] : tokens[at + known.words - 1][1]]
+        if said.casefold() in _FUNCTION_WORDS:
+            continue
+        covered = at + known.words
+        nodes = found[known.key]
         services = [node for node in nodes if node.label is Label.SERVICE]
         for node in services or nodes:
-            yield Mention(node.id, node.label, node.name, question[start:end])
+            yield Mention(node.id, node.label, node.name, said)

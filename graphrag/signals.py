@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 import promql_parser as promql
 
-from graphrag.label_keys import Kind, kind_of
+from graphrag.label_keys import NOTHING_LEARNT, NOTHING_TOLD, Kind, ToldKeys, Uses, kind_of
 
 MAX_SIGNALS = 400
 MAX_ALERTS = 50
@@ -63,13 +63,17 @@ def signals_from_question(question: str) -> Signals:
 
 
 def signals_from_alerts(
-    labels: Sequence[Mapping[str, str]], annotations: Sequence[Mapping[str, str]], expressions: Sequence[str]
+    labels: Sequence[Mapping[str, str]],
+    annotations: Sequence[Mapping[str, str]],
+    expressions: Sequence[str],
+    told: ToldKeys = NOTHING_TOLD,
 ) -> Signals:
     """The signals of a group of alerts: every label's value whatever its key, the matchers of the expressions, and the
     annotations as text. The n-th of each is of the n-th alert. Values are cut at `MAX_VALUE`; what is left of a
-    template is dropped."""
+    template is dropped. Of more than `MAX_LABELS` labels those are kept whose keys mean something, or are `told` to."""
+    known = told.over(NOTHING_LEARNT)
     alerts = dict.fromkeys(
-        _of_alert(*each) for each in zip_longest(labels, annotations, expressions, fillvalue=None) if any(each)
+        _of_alert(*each, known) for each in zip_longest(labels, annotations, expressions, fillvalue=None) if any(each)
     )
     said = dict.fromkeys(signal for alert in alerts for signal in alert.names if signal.origin not in _NOTES)
     notes = dict.fromkeys(signal for alert in alerts for signal in alert.names if signal.origin in _NOTES)
@@ -88,13 +92,17 @@ _NOTES = frozenset({"text", "description", "aside"})
 
 
 def _of_alert(
-    labels: Mapping[str, str] | None, annotations: Mapping[str, str] | None, expression: str | None
+    labels: Mapping[str, str] | None,
+    annotations: Mapping[str, str] | None,
+    expression: str | None,
+    known: Uses,
 ) -> AlertSignals:
     notes = sorted((annotations or {}).items(), key=lambda note: _kind_of_note(note[0]) != "text")
     asked = {match["before"] or match["after"] for _, text in notes for match in _ASKED.finditer(text[:MAX_TEXT])}
+    kept = sorted(_clean(labels or {}), key=lambda label: _is_unknown(label[0], known))[:MAX_LABELS]
     names = dict.fromkeys(
         [
-            *(Signal(key, value) for key, value in sorted(_clean(labels or {}), key=_unknown)[:MAX_LABELS]),
+            *(Signal(key, value) for key, value in kept),
             *(Signal(f"matcher {key}", value[:MAX_VALUE]) for key, value in matchers(expression or "")),
             *(Signal(_kind_of_note(key), value) for key, value in _clean(dict(notes), MAX_TEXT)),
         ]
@@ -102,9 +110,9 @@ def _of_alert(
     return AlertSignals(tuple(names), frozenset(asked))
 
 
-def _unknown(label: tuple[str, str]) -> bool:
+def _is_unknown(key: str, known: Uses) -> bool:
     """Of too many labels those whose keys mean something are the ones to keep."""
-    return label[0] != "alertname" and kind_of(label[0]) is Kind.OTHER
+    return key != "alertname" and kind_of(key, known) is Kind.OTHER
 
 
 def _kind_of_note(key: str) -> str:

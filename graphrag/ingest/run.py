@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from graphrag import communities, criticality, label_uses
+from graphrag import communities, criticality, helpfulness, label_uses
 from graphrag.errors import GraphError
 from graphrag.ingest.exclusive import exclusive
 from graphrag.ingest.reading import Reading
@@ -92,6 +92,7 @@ async def _run(
         tally.closed += pruned.closed_edges + pruned.closed_nodes
         await criticality.refresh(store, tenant)
         await label_uses.refresh(store, tenant)
+        await helpfulness.refresh(store, tenant)
         found = await communities.refresh(store, tenant, now, _in_words(reading, tally))
         pending = await refresh_proposals(store, tenant, now)
         told = dict.fromkeys((*tally.told, *found.told))

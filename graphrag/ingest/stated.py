@@ -14,7 +14,8 @@ from graphrag.identity import name_key
 from graphrag.ingest.backstage import Entity, read_entities
 from graphrag.ingest.catalogue import read_catalogue
 from graphrag.ingest.folder import Failure, SourceFile
-from graphrag.ingest.sources.codeowners import read_codeowners
+from graphrag.ingest.reviewers import with_reviewers
+from graphrag.ingest.sources.codeowners import read_codeowners, reviews_of
 from graphrag.ingest.sources.compose import read_compose
 from graphrag.ingest.sources.found import Found
 from graphrag.ingest.sources.git_history import read_releases, read_tags
@@ -79,16 +80,19 @@ def read_stated(
     manifests = [read_compose(yaml, {file.path: file.text for file in files if file.is_env}), read_manifests(yaml)]
     for each in manifests:
         services = {**_names(each.nodes, Label.SERVICE), **services}
-    rules = read_rules(yaml, services, pages)
+    rules = read_rules(yaml, services, pages, teams)
     repository = services.get(name_key(folder_name), "")
     others = [*manifests, rules.found, read_codeowners(files, services, teams, folder_name)]
-    others += (read_dashboard(file, services) for file in files if file.is_json)
+    others += (read_dashboard(file, services, rules.uses) for file in files if file.is_json)
     others += (_releases(file, services) for file in files if _holds_releases(file))
     others.append(read_tags(tags, repository, services))
 
     whole = replace(found, nodes=list(catalogue.nodes), edges=list(catalogue.edges))
     for each in others:
         _join(whole, each.yielding_to(described))
+    places = {path for each in rules.places.values() for path in each}
+    reviews = reviews_of(files, places, {**_names(whole.nodes, Label.TEAM), **teams})
+    whole.nodes = with_reviewers(whole.nodes, whole.edges, rules.places, reviews)
     conflicts = _conflicts(whole.edges)
     edges = [_with_page_names(edge, pages) for edge in _one_owner(catalogue.edges, whole.edges)]
     entities_named = _names(whole.nodes, Label.ENTITY)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app import graph_api, graph_changes, graph_rules
+from app import graph_api, graph_changes, graph_pages, graph_rules
 from app.graph_examples import EXAMPLES
 from graphrag.embed import EmbeddingUnavailable
 from tests.contract.graphs import NOON
@@ -341,7 +341,7 @@ async def test_the_interface_for_machines_has_an_example_and_a_summary_for_every
         for method, operation in item.items()
         if operation.get("tags", [""])[0].startswith("graph")
     ]
-    assert len(routes) == 23
+    assert len(routes) == 24
     for route, operation in routes:
         assert operation["summary"], route
         assert operation["description"], route
@@ -358,7 +358,7 @@ async def test_the_interface_for_machines_has_an_example_and_a_summary_for_every
 def test_every_example_is_what_its_route_answers():
     models = {
         id(answer["content"]["application/json"]["example"]): route.response_model
-        for router in (graph_api.router, graph_changes.router, graph_rules.router)
+        for router in (graph_api.router, graph_changes.router, graph_pages.router, graph_rules.router)
         for route in router.routes
         for status, answer in getattr(route, "responses", {}).items()
         if status == 200 and "content" in answer

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,11 @@ def test_a_question_about_a_service_is_answered_from_the_graph(service: Service)
     status, report = service.call("POST", "/v1/investigations", json.dumps({"service": "checkout-api"}).encode())
     assert status == 200
     assert report["service"] == {**report["service"], "name": "checkout-api", "certainty": "resolved"}
-    assert report["owner"] == {"team": "payments", "channel": "#payments-oncall"}
+    assert (report["owner"]["team"], report["owner"]["channel"]) == ("payments", "#payments-oncall")
+    assert (report["owner"]["certainty"], report["owner"]["known_by"]) == (
+        "certain",
+        "the graph's owner of checkout-api",
+    )
     assert report["blast_radius"]["count"] == len(report["blast_radius"]["services"]) > 2
     assert service.get(f"/v1/investigations/{report['id']}") == report
 
@@ -93,6 +98,45 @@ def test_a_question_about_nothing_we_know_is_answered_with_i_do_not_know(service
     assert status == 200
     assert report["service"]["certainty"] == "unresolved"
     assert report["verdict"].startswith("I don't know")
+
+
+ODD_ALERTS = {
+    "without an alertname": {"labels": {"severity": "page"}},
+    "without labels": {"labels": {}, "annotations": {"summary": "it is late"}},
+    "with unexpanded templates": {
+        "labels": {"alertname": "{{ $labels.alertname }}", "service": "{{ $labels.service }}", "team": "{{ .team }}"},
+        "annotations": {"summary": "the {{ $labels.service }} service is late by {{ $value }}"},
+    },
+    "with 500 labels": {"labels": {"alertname": "Late", **{f"label_{n}": f"value-{n}" for n in range(500)}}},
+    "in Chinese": {
+        "labels": {"alertname": "磁盘空间不足", "实例": "服务器一"},
+        "annotations": {"summary": "节点磁盘已满请立即处理"},
+    },
+    "with a service inside a URL": {
+        "labels": {"alertname": "Late"},
+        "annotations": {"summary": "see https://cart-service.example/checkout-api/late"},
+    },
+    "with another service in the runbook text": {
+        "labels": {"alertname": "Late"},
+        "annotations": {"runbook": "Restart cart-service, then look at ledger-db."},
+    },
+    "with a team that nobody knows": {"labels": {"alertname": "Late", "team": "cart-service"}},
+}
+
+
+@pytest.mark.parametrize("alert", ODD_ALERTS.values(), ids=ODD_ALERTS)
+def test_an_odd_alert_gets_a_report_that_names_no_service_and_no_team(service: Service, alert: dict[str, Any]) -> None:
+    body = {"groupKey": json.dumps(alert), "alerts": [alert]}
+    status, answer = service.call("POST", WEBHOOK, json.dumps(body).encode())
+    assert (status, answer["decisions"][0]["action"]) == (202, "new")
+    path = f"/v1/investigations/{answer['decisions'][0]['incident_id']}"
+    wait_until(lambda: service.call("GET", path)[1].get("status") == "complete", 30, "the report")
+    report = service.get(path)
+    assert report["service"]["name"] is None
+    assert report["service"]["certainty"] != "resolved"
+    assert (report["owner"]["team"], report["owner"]["channel"]) == (None, None)
+    assert report["verdict"].startswith("I don't know")
+    assert not any("did not end well" in gap for gap in report["gaps"])
 
 
 @pytest.mark.parametrize(
@@ -151,6 +195,31 @@ def test_a_channel_that_slack_does_not_know_costs_no_report(tmp_path: Path) -> N
         with service.run():
             assert service.call("POST", WEBHOOK, json.dumps({"alerts": [alert]}).encode())[0] == 202
             wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
+
+
+def test_labels_that_a_setting_names_tell_the_service_and_the_team(tmp_path: Path) -> None:
+    with slack_server() as slack:
+        told = settings(
+            tmp_path / "data",
+            slack_token=slack.token,
+            slack_base_url=slack.base_url,
+            service_labels='["shop_unit"]',
+            team_labels="crew,watch",
+        )
+        service = Service(told)
+        service.ingest()
+        labels = [{"crew": "payments"}, {"shop_unit": "checkout-api.shop.local:80"}, {"crew": "a-team-nobody-knows"}]
+        with service.run():
+            for number, each in enumerate(labels):
+                alert = {"labels": {"alertname": "Zzz", **each}}
+                body = json.dumps({"groupKey": f"group {number}", "alerts": [alert]}).encode()
+                assert service.call("POST", WEBHOOK, body)[0] == 202
+            wait_until(lambda: len(slack.sent("#payments-oncall")) == 4, 30, "two parents and details for the team")
+            wait_until(lambda: len(slack.sent("#incidents")) == 2, 30, "parent and detail in the default channel")
+        told_team = json.dumps(slack.parents("#payments-oncall"))
+        assert "I don't know which service this is about" in told_team
+        assert "probably, by its label crew=payments" in told_team
+        assert "Zzz on checkout-api" in told_team
 
 
 def test_a_slack_that_fails_for_a_while_gets_the_report_once(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from graphrag.identity import name_key
 from graphrag.ingest.folder import SourceFile
@@ -32,17 +33,26 @@ _Path = tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class _Rule:
     """`path` are the names of the folder that a rule is for, none of them for the whole repository. A rule `anywhere`
-    is for every folder that ends so."""
+    is for every folder that ends so. One with a `pattern` is for some files only and covers no folder."""
 
     path: _Path
     anywhere: bool
     owners: tuple[str, ...]
+    pattern: str = ""
 
     def covers(self, folder: _Path) -> bool:
+        if self.pattern:
+            return False
         if not self.anywhere:
             return folder[: len(self.path)] == self.path
         size = len(self.path)
         return any(folder[start : start + size] == self.path for start in range(len(folder) - size + 1))
+
+    def covers_file(self, path: _Path) -> bool:
+        if not self.pattern:
+            return self.covers(path)
+        where = path[-1:] if self.anywhere else path
+        return fnmatchcase("/".join(where), self.pattern)
 
 
 @dataclass(slots=True)
@@ -79,6 +89,46 @@ def read_codeowners(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The team that CODEOWNERS give a file to, and which of their rules does so: files of one `rule` go together."""
+
+    team: str
+    rule: tuple[str, int]
+
+
+def reviews_of(files: Iterable[SourceFile], paths: Iterable[str], teams: Mapping[str, str]) -> dict[str, Review]:
+    """By path, the one known team that CODEOWNERS name for the file. Where they name several, or people, or a team that
+    nobody knows, there is none. `teams`: key of a name -> the team it means."""
+    wanted = list(paths)
+    if not wanted:
+        return {}
+    found: dict[str, Review] = {}
+    for base, file in _by_repository(
+        files
+    ).items():  # of repositories within each other the inner one counts, it is later
+        sections = _sections(file, Found())
+        for path in wanted:
+            if not base or path.startswith(f"{base}/"):
+                parts = tuple(path[len(base) :].strip("/").split("/"))
+                if (review := _review(base, sections, parts, teams)) is not None:
+                    found[path] = review
+    return found
+
+
+def _review(base: str, sections: Sequence[_Section], path: _Path, teams: Mapping[str, str]) -> Review | None:
+    chosen = [
+        next(((at, rule) for at, rule in reversed(list(enumerate(section.rules))) if rule.covers_file(path)), None)
+        for section in sections
+    ]
+    owners = {owner for each in chosen if each for owner in each[1].owners}
+    if len(owners) != 1 or (match := _TEAM.match(owners.pop())) is None:
+        return None
+    team = teams.get(name_key(match.group(1))) or teams.get(name_key(match.group(1).rpartition("/")[2]))
+    section, rule = next((number, each[0]) for number, each in enumerate(chosen) if each)
+    return Review(team, (f"{base} {section}", rule)) if team else None
+
+
 def _by_repository(files: Iterable[SourceFile]) -> dict[str, SourceFile]:
     """Of each repository the one file that counts."""
     ranked: dict[str, tuple[int, SourceFile]] = {}
@@ -110,8 +160,8 @@ def _sections(file: SourceFile, found: Found) -> list[_Section]:
             current.owners = _owners_in(header.group(2).split()) or current.owners
         elif text.startswith("!"):
             found.fail(file.path, f"line {number} begins with `!`, which excludes nothing here; it was not taken")
-        elif rule := _rule(text, current.owners):
-            current.rules.append(rule)
+        else:
+            current.rules.append(_rule(text, current.owners))
     return list(sections.values())
 
 
@@ -120,8 +170,8 @@ def _owners_in(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[:comment])
 
 
-def _rule(text: str, default: tuple[str, ...]) -> _Rule | None:
-    """None for a rule that is for some files only, such as `*.js`: it says nothing about a folder as a whole."""
+def _rule(text: str, default: tuple[str, ...]) -> _Rule:
+    """A rule that is for some files only, such as `*.js`, says nothing about a folder as a whole."""
     pattern, *words = _UNESCAPED_SPACE.split(text)
     pattern = pattern.replace("\\ ", " ").replace("\\#", "#")
     owners = _owners_in(words) or default
@@ -130,8 +180,10 @@ def _rule(text: str, default: tuple[str, ...]) -> _Rule | None:
     rooted = "/" in pattern.rstrip("/") and not pattern.startswith("**/")
     for end in ("/**", "/*", "/"):
         pattern = pattern.removesuffix(end)
-    path = tuple(pattern.removeprefix("**/").strip("/").split("/"))
-    return None if any("*" in name or "?" in name for name in path) else _Rule(path, not rooted, owners)
+    plain = pattern.removeprefix("**/").strip("/")
+    if "*" in plain or "?" in plain:
+        return _Rule((), not rooted, owners, plain)
+    return _Rule(tuple(plain.split("/")), not rooted, owners)
 
 
 def _service_folders(
@@ -141,7 +193,7 @@ def _service_folders(
     hold something about it (its documents, its tests) are left out."""
     folders: dict[str, dict[_Path, None]] = defaultdict(dict)
     for section in sections:
-        for rule in section.rules:
+        for rule in (each for each in section.rules if not each.pattern):
             name = rule.path[-1] if rule.path else repository
             if as_name(name) and (service := services.get(name_key(name))) is not None:
                 folders[service][rule.path] = None

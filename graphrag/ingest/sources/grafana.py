@@ -12,6 +12,7 @@ from graphrag.ingest.sources.found import MAX_NAME, Found, as_list, shown
 from graphrag.ingest.sources.matchers import matchers_of, services_named
 from graphrag.ingest.summarise import document_summary
 from graphrag.ingest.yaml_documents import as_mapping, as_text, as_texts
+from graphrag.label_keys import NOTHING_LEARNT, Uses
 from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, Ref
 
 _LOOKS_LIKE_ONE = re.compile(r'"(?:panels|rows)"\s*:')
@@ -22,11 +23,11 @@ _FILLERS = frozenset("dashboard dashboards metrics monitoring overview service s
 _LIKELY = 0.8
 
 
-def read_dashboard(file: SourceFile, services: Mapping[str, str]) -> Found:
+def read_dashboard(file: SourceFile, services: Mapping[str, str], uses: Uses = NOTHING_LEARNT) -> Found:
     """The dashboard of one file, if it is one; other JSON is passed over silently.
 
     `services`: key of a name -> the service it means. A dashboard is about a service when its title or a tag is that
-    name (surely), or a variable or a matcher of its queries is (likely).
+    name (surely), or a variable or a matcher of its queries is (likely). `uses`: what keys of labels are used for.
     """
     found = Found()
     if not _LOOKS_LIKE_ONE.search(file.text):
@@ -45,13 +46,13 @@ def read_dashboard(file: SourceFile, services: Mapping[str, str]) -> Found:
         found.fail(file.path, f"is a dashboard, but its title is {shown(dashboard.get('title'))}")
         return found
     queries = list(_queries(dashboard, file.path, found))
-    about = _about(title, dashboard, queries, services)
+    about = _about(title, dashboard, queries, services, uses)
     _add(found, file.path, title, dashboard, as_mapping(whole.get("meta")), about)
     return found
 
 
 def _about(
-    title: str, dashboard: dict[str, object], queries: list[str], services: Mapping[str, str]
+    title: str, dashboard: dict[str, object], queries: list[str], services: Mapping[str, str], uses: Uses
 ) -> dict[str, float]:
     named = {services[key]: 1.0 for key in _keys_of_title(title) if key in services}
     for tag in _texts(dashboard.get("tags")):
@@ -59,7 +60,7 @@ def _about(
             if key in services:
                 named[services[key]] = 1.0
     matchers = [matcher for query in queries for matcher in matchers_of(query)]
-    for service in services_named([*_variables(dashboard), *matchers], services):
+    for service in services_named([*_variables(dashboard), *matchers], services, uses):
         named.setdefault(service, _LIKELY)
     return named
 

@@ -8,21 +8,17 @@ from collections.abc import Iterable, Mapping
 
 from graphrag.identity import name_key
 from graphrag.ingest.sources.found import MAX_NAME
+from graphrag.label_keys import NOTHING_LEARNT, Kind, Uses, kind_of, plain_key, weight_of
 
 _MAX_QUERY = 20_000
 _MATCHER = re.compile(
     r"""([A-Za-z_]\w{0,100})\s*(=~|=)\s*(?:"((?:\\.|[^"\\\n]){0,2000})"|'((?:\\.|[^'\\\n]){0,2000})')"""
 )
 _PLAIN = re.compile(r"[\w./ -]+")
-_OF_A_SERVICE = (
-    frozenset({"service", "service_name", "servicename", "svc"}),
-    frozenset({"app", "application", "component", "app_kubernetes_io_name", "label_app"}),
-    frozenset({"job", "workload", "deployment", "statefulset", "daemonset", "container", "exported_job"}),
-)
-_OF_OTHER_THINGS = frozenset(
-    "alertname channel cluster datacenter env environment instance le namespace notify owner pager priority quantile"
-    " receiver region route severity slack stage squad team tier type zone".split()
-)
+_OF_A_SERVICE = frozenset({"service", "servicename", "svc"})
+_NAMING = frozenset({Kind.SERVICE, Kind.WORKLOAD, Kind.RUNNING, Kind.PART, Kind.OTHER})
+"""Kinds of key whose value may be what a rule or a panel is about. A place, a setting or a team of a service's name is
+no service."""
 
 Labels = Iterable[tuple[str, str]]
 """Labels or matchers: name and value."""
@@ -38,23 +34,27 @@ def matchers_of(query: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def services_named(labels: Labels, services: Mapping[str, str]) -> list[str]:
-    """The known services that labels name. `service` says it better than `app`, that better than `job`, and those
-    better than any other; a team or a cluster of the same name is no service."""
-    named: dict[int, dict[str, None]] = {}
+def services_named(labels: Labels, services: Mapping[str, str], uses: Uses = NOTHING_LEARNT) -> list[str]:
+    """The known services that labels name. `service` says it better than `app`, that better than `job`, and what a key
+    of this organisation is used for (`uses`) counts too: one that holds other things names no service."""
+    named: dict[tuple[bool, float], dict[str, None]] = {}
     for label, value in labels:
         service = services.get(name_key(value)) if 0 < len(value) <= MAX_NAME else None
-        if service is not None and (rank := _rank(label)) is not None:
+        if service is not None and (rank := _rank(label, uses)) is not None:
             named.setdefault(rank, {})[service] = None
-    return list(named[min(named)]) if named else []
+    return list(named[max(named)]) if named else []
 
 
 def is_service_label(label: str) -> bool:
-    return label.lower() in _OF_A_SERVICE[0]
+    return name_key(label) in _OF_A_SERVICE
 
 
-def _rank(label: str) -> int | None:
-    name = label.lower()
-    if name in _OF_OTHER_THINGS:
+def _rank(label: str, uses: Uses) -> tuple[bool, float] | None:
+    """Greater for keys that say it better; None for those that say nothing."""
+    kind, use = kind_of(label, uses), uses.get(plain_key(label))
+    learnt = use is not None and use.holds_services
+    if label == "alertname" or not (kind in _NAMING or (kind is Kind.PLACE and learnt)):
         return None
-    return next((rank for rank, names in enumerate(_OF_A_SERVICE) if name in names), len(_OF_A_SERVICE))
+    if use is not None and use.holds_others and kind is Kind.OTHER:
+        return None
+    return is_service_label(label), weight_of(label, uses)

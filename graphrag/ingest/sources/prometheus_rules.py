@@ -16,6 +16,8 @@ from graphrag.ingest.sources.found import Found, as_list, as_name, kind_of, show
 from graphrag.ingest.sources.matchers import is_service_label, matchers_of, services_named
 from graphrag.ingest.sources.page_links import PageLinks
 from graphrag.ingest.yaml_documents import as_mapping, as_text
+from graphrag.label_keys import Use, Uses
+from graphrag.label_uses import uses_of, values_by_key
 from graphrag.model import EdgeFact, EdgeType, Label, NodeFact, PropertyValue, Ref
 
 _GROUPS = re.compile(r"""\bgroups["']?\s*:""")
@@ -43,32 +45,45 @@ class _Alert:
     text: str = ""
     runbooks: dict[str, None] = field(default_factory=dict[str, None])
     services: dict[str, float] = field(default_factory=dict[str, float])
+    files: dict[str, None] = field(default_factory=dict[str, None])
 
 
 @dataclass(slots=True)
 class Rules:
     """What rule files say. `runbook_pages` are the folder's pages that a rule calls its runbook: whoever reads the
-    pages has to make runbooks of them."""
+    pages has to make runbooks of them. `uses` says what the keys of labels are used for; `places` are the paths of the
+    rule files, and then of the runbook pages, of each alert by its name."""
 
     found: Found = field(default_factory=Found)
     runbook_pages: set[str] = field(default_factory=set[str])
+    uses: Uses = field(default_factory=dict[str, Use])
+    places: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
-def read_rules(files: Iterable[SourceFile], services: Mapping[str, str], pages: Collection[str]) -> Rules:
-    """The alerts of a folder. `services`: key of a name -> the service it means; `pages`: paths of its documents.
+def read_rules(
+    files: Iterable[SourceFile],
+    services: Mapping[str, str],
+    pages: Collection[str],
+    teams: Mapping[str, str] | None = None,
+) -> Rules:
+    """The alerts of a folder. `services`, `teams`: key of a name -> the service or team it means; `pages`: paths of its
+    documents.
 
     Rules of one name are one alert, in whatever groups and files they are. A rule that fires on a service says so in
     its labels (surely, for `service` even when nobody knows the name) or else in its expression's matchers (likely).
+    What each key of a label is used for is learnt from all of them first.
     """
     rules = Rules()
+    read = [(file.path, body) for file in files for body in _rules(file, rules.found)]
+    said = [(_texts(body.get("labels")).items(), _expression(body.get("expr"))) for _, body in read]
+    rules.uses = uses_of(values_by_key(said), services, teams or {})
     alerts: dict[str, _Alert] = {}
-    for file in files:
-        for body in _rules(file, rules.found):
-            name = as_name(body.get("alert"))
-            if not name:
-                rules.found.fail(file.path, f"has an alert whose name cannot be used: {shown(body.get('alert'))}")
-                continue
-            _take(alerts.setdefault(name_key(name), _Alert(name)), body, services, file.path, rules.found)
+    for path, body in read:
+        name = as_name(body.get("alert"))
+        if not name:
+            rules.found.fail(path, f"has an alert whose name cannot be used: {shown(body.get('alert'))}")
+            continue
+        _take(alerts.setdefault(name_key(name), _Alert(name)), body, services, rules.uses, path, rules.found)
     links = PageLinks(pages)
     for alert in alerts.values():
         _add(rules, alert, links)
@@ -98,8 +113,11 @@ def _rules(file: SourceFile, found: Found) -> Iterator[dict[str, object]]:
                     found.fail(file.path, f"a rule of the document on line {line} is neither `alert` nor `record`")
 
 
-def _take(alert: _Alert, body: dict[str, object], services: Mapping[str, str], path: str, found: Found) -> None:
+def _take(
+    alert: _Alert, body: dict[str, object], services: Mapping[str, str], uses: Uses, path: str, found: Found
+) -> None:
     expression = _expression(body.get("expr"))
+    alert.files[path] = None
     if problem := _problem(expression):
         found.fail(path, f"the expression of {alert.name} {problem}; the alert was taken")
     if expression:
@@ -115,7 +133,7 @@ def _take(alert: _Alert, body: dict[str, object], services: Mapping[str, str], p
     runbook = next((text for key in _RUNBOOK_ANNOTATIONS if (text := annotations.get(key))), "")
     if runbook and "{{" not in runbook and name_key(runbook):
         alert.runbooks[runbook] = None
-    for service, confidence in _fires_on(labels, expression, services).items():
+    for service, confidence in _fires_on(labels, expression, services, uses).items():
         alert.services[service] = max(confidence, alert.services.get(service, 0.0))
 
 
@@ -146,13 +164,13 @@ def _texts(value: object) -> dict[str, str]:
     return {key: text for key, item in as_mapping(value).items() if (text := as_text(item))}
 
 
-def _fires_on(labels: Mapping[str, str], expression: str, services: Mapping[str, str]) -> dict[str, float]:
-    if named := services_named(labels.items(), services):
+def _fires_on(labels: Mapping[str, str], expression: str, services: Mapping[str, str], uses: Uses) -> dict[str, float]:
+    if named := services_named(labels.items(), services, uses):
         return dict.fromkeys(named, 1.0)
     told = [name for label, value in labels.items() if is_service_label(label) and (name := as_name(value))]
     if told:
         return dict.fromkeys(told, 1.0)
-    return dict.fromkeys(services_named(matchers_of(expression), services), _LIKELY)
+    return dict.fromkeys(services_named(matchers_of(expression), services, uses), _LIKELY)
 
 
 def _add(rules: Rules, alert: _Alert, links: PageLinks) -> None:
@@ -166,13 +184,16 @@ def _add(rules: Rules, alert: _Alert, links: PageLinks) -> None:
     kept = {key: value for key, value in properties.items() if value}
     found = rules.found
     found.nodes.append(NodeFact(Label.ALERT, alert.name, _summary(alert), properties=kept))
+    linked: list[str] = []
     for runbook in alert.runbooks:
         page = links.page_of(runbook)
         if page is not None:
             rules.runbook_pages.add(page)
+            linked.append(page)
         else:
             found.nodes.append(_linked(runbook))
         found.edges.append(EdgeFact(EdgeType.HAS_RUNBOOK, here, Ref(Label.RUNBOOK, page or runbook)))
+    rules.places[alert.name] = (*alert.files, *linked)
     found.edges += (
         EdgeFact(EdgeType.FIRES_ON, here, Ref(Label.SERVICE, service), confidence=confidence)
         for service, confidence in alert.services.items()

@@ -92,7 +92,7 @@ def test_the_state_is_shown_part_by_part():
     assert element(shown, CHECKOUT.id).startswith("graph, checkout-api: Takes the money")
     assert element(shown, "owners@github") == "github, checkout-api: * @acme/storage"
     assert element(shown, "chat@slack") == "could not be checked: timed out"
-    assert element(shown, "conflict") == "checkout-api, owner: graph payments; live @acme/storage"
+    assert element(shown, "conflict") == "checkout-api, owner: graph payments; live @acme/storage; live wins"
     assert element(shown, "p/q") == f"(query) {'d' * 200}"
 
 

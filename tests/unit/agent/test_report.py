@@ -174,38 +174,6 @@ def test_a_graph_that_does_not_answer_is_not_a_service_that_nobody_knows():
     assert "The graph could not be read: down" in report.gaps
 
 
-def test_the_owner_is_the_graphs_team_and_its_channel():
-    assert of(consulted_state()).owner == Owner(team="payments", channel="#payments-oncall")
-
-
-def test_a_channel_of_the_services_own_comes_before_its_teams():
-    service = known("checkout-api", properties={"oncall_channel": "#checkout"})
-    assert of(consulted_state(service=service)).owner == Owner(team="payments", channel="#checkout")
-
-
-def test_codeowners_overrule_the_graph_and_bring_their_own_channel():
-    report = of(consulted_state(equipped(), answered("owners@github", OWNERS)))
-    assert report.owner == Owner(team="storage", channel="#storage")
-    assert [each.fact for each in report.conflicts] == ["owner"]
-
-
-def test_an_owner_the_graph_does_not_know_is_told_as_written():
-    seen = OWNERS.model_copy(update={"owners": ("@acme/new-team",)})
-    report = of(consulted_state(equipped(), answered("owners@github", seen)))
-    assert report.owner == Owner(team="@acme/new-team", channel=None)
-    assert f"There is {NO_CHANNEL} for @acme/new-team." in report.gaps
-
-
-def test_an_unknown_owner_and_channel_are_gaps():
-    report = of(consulted_state(team=None, runbooks=()))
-    assert report.owner == Owner()
-    assert report.gaps[:3] == (
-        "The graph knows no owner of checkout-api.",
-        f"There is {NO_CHANNEL} for checkout-api.",
-        "The graph knows no runbook of checkout-api.",
-    )
-
-
 def test_a_team_without_a_channel_is_a_gap():
     assert f"There is {NO_CHANNEL} for quiet." in of(consulted_state(team=known("quiet", "Team"))).gaps
 

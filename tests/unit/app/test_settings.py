@@ -4,6 +4,7 @@ import re
 import pytest
 
 from app.settings import PREFIX, Settings, SettingsError, load_settings
+from graphrag.label_keys import ToldKeys
 from tests.servers.process import ROOT
 
 SECRET = "s3cr3t-value-nobody-may-see"
@@ -66,6 +67,8 @@ def test_no_document_names_a_setting_that_does_not_exist(path: str):
         ("SLACK_BASE_URL", f"ftp://{SECRET}", "must start with http:// or https://"),
         ("MCP_SERVERS", f'{{"mcpServers": {SECRET}', ""),
         ("MCP_SERVERS", json.dumps({"mcpServers": {"a": {"url": 7, "headers": {"key": SECRET}}}}), ""),
+        ("SERVICE_LABELS", f"[{SECRET}", "must be names with commas, or a JSON list"),
+        ("TEAM_LABELS", json.dumps([{"key": SECRET}]), "(0)"),
         ("MODEL_NAME", SECRET, "MODEL_BASE_URL and INCIDENT_GRAPH_MODEL_NAME must be set together"),
     ],
 )
@@ -76,6 +79,16 @@ def test_a_setting_that_cannot_work_is_refused_with_a_sentence_that_names_it_and
     assert SECRET not in sentence
     assert "short" not in sentence
     assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize("value", ["type, shop_unit ,", '["type", "shop_unit"]'])
+def test_labels_are_named_in_a_json_list_or_with_commas(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv(PREFIX + "SERVICE_LABELS", value)
+    assert load_settings().told_keys == ToldKeys(services=("type", "shop_unit"))
+
+
+def test_one_label_cannot_hold_services_and_teams():
+    assert "must not name the same label" in refusal(SERVICE_LABELS="type,Shop-Unit", TEAM_LABELS="shop_unit")
 
 
 def test_each_mistake_gets_a_line_of_its_own():

@@ -69,7 +69,13 @@ REPORTS = st.builds(
     started_at=MOMENT,
     verdict=TEXT,
     service=st.builds(ServiceFound, name=st.none() | TEXT, certainty=st.just("ambiguous"), candidates=many(CANDIDATE)),
-    owner=st.builds(Owner, team=st.none() | TEXT, channel=st.none() | TEXT),
+    owner=st.builds(
+        Owner,
+        team=st.none() | TEXT,
+        channel=st.none() | TEXT,
+        certainty=st.sampled_from(["certain", "likely", "unknown"]),
+        known_by=TEXT,
+    ),
     dependencies=many(RELATED, 30),
     dependents=many(RELATED, 30),
     blast_radius=st.builds(BlastRadius, count=st.integers(0, 500), truncated=st.booleans()),
@@ -84,7 +90,17 @@ REPORTS = st.builds(
         20,
     ),
     unproven=many(TEXT),
-    conflicts=many(st.builds(Conflict, subject=TEXT, fact=TEXT, graph=TEXT, live=TEXT, evidence=IDS)),
+    conflicts=many(
+        st.builds(
+            Conflict,
+            subject=TEXT,
+            fact=TEXT,
+            graph=TEXT,
+            live=TEXT,
+            winner=st.sampled_from(["live", "graph"]),
+            evidence=IDS,
+        )
+    ),
     checked=many(
         st.builds(Check, source=TEXT, purpose=TEXT, result=st.sampled_from(["found", "empty", "could not be checked"]))
     ),
@@ -194,6 +210,27 @@ def test_a_message_says_what_is_broken_who_owns_it_who_hurts_and_what_to_do():
     ):
         assert part in text
     assert message.text == "🔴 HighErrorRate on checkout-api. HighErrorRate on checkout-api. Owner: payments."
+
+
+def test_an_owner_that_is_only_likely_is_told_with_what_says_so():
+    owner = Owner(team="storage", channel="#storage", certainty="likely", known_by="its label team=<storage>")
+    text = shown(parent_message(report(service=ServiceFound(name=None, certainty="unresolved"), owner=owner)))
+    assert "*Owner*\nstorage (#storage)\nprobably, by its label team=&lt;storage&gt;" in text
+
+
+def test_an_alert_that_names_another_team_than_the_services_owner_is_told_beside_it():
+    conflict = Conflict(
+        subject="checkout-api",
+        fact="owner",
+        graph="payments",
+        live="storage by its label team=storage",
+        winner="graph",
+        evidence=("team-storage", "team-payments"),
+    )
+    text = shown(parent_message(report(conflicts=(conflict,))))
+    assert "*The alert contradicts the graph*" in text
+    assert "the graph says *payments*, the alert storage by its label team=storage. The graph wins." in text
+    assert "Live contradicts the graph" not in text
 
 
 def test_an_unknown_service_is_said_to_be_unknown_with_what_it_may_be():

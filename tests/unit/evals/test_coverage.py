@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.__main__ import QUESTIONS, main
+from evals.__main__ import QUESTIONS, ROUTES, main
 from evals.case import Case, Expect, read_cases, write_cases
 from evals.coverage import Coverage, covered, is_named, misses, page
 from graphrag.routing import route
@@ -44,6 +44,16 @@ def test_every_question_is_about_the_whole_and_says_what_to_cover(file: Path) ->
     assert len({each.id for each in cases}) == len(cases) >= 12
     assert all(each.expect.community for each in cases)
     assert {route(each.question).kind for each in cases} == {"whole"}
+
+
+@pytest.mark.parametrize("file", sorted(ROUTES.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_every_routed_question_says_its_route_and_what_is_to_be_found(file: Path) -> None:
+    cases = read_cases(file)
+    assert len({each.id for each in cases}) == len(cases) >= 12
+    assert {each.expect.route for each in cases} == {"point", "paths", "whole"}
+    for each in cases:
+        assert bool(each.expect.path) == (each.expect.route == "paths")
+        assert bool(each.expect.service) == (each.expect.route == "point")
 
 
 def measured(cases: Sequence[Case], home: Path) -> int:

@@ -41,6 +41,26 @@ def test_a_resolved_service_whose_owner_is_unknown_leaves_the_team_open() -> Non
     assert (found["correct"], found["wrong"], found["abstained"]) == (1, 0, 1)
 
 
+def test_the_team_is_judged_by_the_owner_that_is_reported_whether_the_service_is_sure_or_not() -> None:
+    unsure = [answer("tills", resolved=False, team=team) for team in ("payments", "others", "")]
+    found = scores([case(team=["payments"])] * 3, unsure)
+    assert (found.figures["team"]["correct"], found.figures["team"]["wrong"], found.resolved["team"]) == (1, 1, 2)
+
+
+def test_a_question_is_routed_rightly_or_not() -> None:
+    answers = [Answer(resolved=False, route=route) for route in ("paths", "point")]
+    found = scores([case(route="paths")] * 2, answers)
+    assert found.figures["route"] == {"n": 2, "correct": 1, "wrong": 1, "abstained": 0}
+
+
+def test_any_of_the_paths_is_right_whichever_end_it_is_told_from() -> None:
+    asked = case(path=[["shop", "tills", "ledger-db"], ["shop", "carts", "ledger-db"]])
+    told = [(("LedgerDB", "carts", "shop"),), (("shop", "ledger-db"),), ()]
+    found = scores([asked] * 3, [Answer(resolved=False, ways=ways) for ways in told])
+    assert found.figures["path"] == {"n": 3, "correct": 1, "wrong": 1, "abstained": 1}
+    assert [miss.verdict for miss in found.misses] == ["wrong", "abstained"]
+
+
 def test_a_page_that_many_alerts_lead_to_weighs_as_much_as_any_other() -> None:
     cases = [case(runbook=["often.md"])] * 3 + [case(runbook=["rare.md"])]
     answers = [answer(runbooks=("often.md",))] * 3 + [answer(runbooks=("a", "b", "c", "d", "e", "rare.md"))]

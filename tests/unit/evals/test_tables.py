@@ -54,3 +54,16 @@ def test_the_same_misses_as_data() -> None:
     ]
     assert told["sure and wrong", "runbook"]["candidates"] == [{"name": "carts.md", "score": None, "reasons": []}]
     assert told["open", "service"]["verdict"] == "abstained"
+
+
+def test_questions_have_a_table_of_their_own_and_their_misses_show_what_was_told() -> None:
+    asked = Case(id="how", question="x", expect=Expect(route="paths", path=(("shop", "tills"),)))
+    found = scores([asked, asked], [Answer(False, route="point"), Answer(False, route="paths", ways=(("shop", "a"),))])
+    page = results([Scored("shop", "routes", found)], [], "sqlite")
+    assert "| organisation | cases | asked for | n | correct | wrong | abstained |" in page
+    assert "| shop | routes | route | 2 | 1 | 1 | 0 |" in page
+    assert "| shop | routes | path | 2 | 0 | 1 | 1 |" in page
+    told = failures(found.misses)
+    assert "how: route wrong, expected paths" in told
+    assert "- point" in told
+    assert "- shop > a" in told

@@ -1,10 +1,9 @@
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag.bm25 import alike, rarity, relevance, said_of
+from graphrag.bm25 import rarity, relevance
 from graphrag.query import Query, query_of, root
 from graphrag.signals import signals_from_alerts, signals_from_question
 
@@ -51,38 +50,6 @@ def test_a_word_of_the_alerts_name_counts_more_than_one_of_its_text():
 
 def test_a_long_text_does_not_win_by_length():
     assert best(asked("drawer"), a="drawer " + "filler " * 300, b="drawer jams") == "b"
-
-
-def test_a_title_all_of_which_is_said_counts_fully_and_the_rarer_words_most():
-    titles = {"all": ("till", "slow"), "rare": ("till", "docs"), "common": ("docs", "slow"), "none": ("docs", "other")}
-    said = said_of(titles, asked("the till is slow"))
-    assert said["all"] == 1
-    assert 0 < said["rare"] < 1
-    assert said["none"] == 0
-    assert said_of({"empty": ()}, asked("till")) == {"empty": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("word", "other", "likeness"),
-    [
-        ("kube", "kubernetes", 0.4),
-        ("elastic", "elasticsearch", 7 / 13),
-        ("saturation", "saturated", 0.7),
-        ("till", "till", 1.0),
-        ("tea", "team", 0.0),
-        ("payments", "paint", 0.0),
-        ("", "", 1.0),
-        ("", "till", 0.0),
-    ],
-)
-def test_words_with_a_common_beginning_are_alike_by_how_much_of_the_longer_it_is(word, other, likeness):
-    assert alike(word, other) == pytest.approx(likeness)
-
-
-@given(words, words)
-def test_likeness_works_both_ways_and_lies_between_zero_and_one(word, other):
-    assert alike(word, other) == alike(other, word)
-    assert 0 <= alike(word, other) <= 1
 
 
 @given(st.lists(st.lists(words, max_size=5), max_size=6))

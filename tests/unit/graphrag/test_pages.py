@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from graphrag.embed import Embed, EmbeddingUnavailable, open_embedding
 from graphrag.identity import name_key
-from graphrag.model import EdgeFact, EdgeType, Facts, Label, Life, Node, NodeFact, Ref
-from graphrag.pages import MAX_CANDIDATES, Anchor, FoundPage, expected_help, find_pages, place_of
+from graphrag.model import EdgeFact, EdgeType, Facts, Label, NodeFact, Ref
+from graphrag.pages import MAX_CANDIDATES, Anchor, FoundPage, find_pages
 from graphrag.query import query_of
 from graphrag.rank import TERMS, Weights
 from graphrag.signals import signals_from_alerts
 from graphrag.sqlite_store import SqliteStore
+from graphrag.titles import place_of
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 ORDINARY = Weights()
@@ -224,6 +225,77 @@ async def test_a_page_that_a_matching_one_links_to_is_woken(org: Organisation) -
     assert await org.paths("FollowerLags") == ["a/alert.md", "b/steps.md"]
 
 
+async def noise(org: Organisation) -> None:
+    """Pages that share every word with the alert, and one that shares none."""
+    await org.write(
+        *(page(f"docs/follower-lags-{n}.md", "Follower lags", "The follower lags behind.") for n in range(4)),
+        page("docs/other/steps.md", "Steps", "Do it.", label=Label.RUNBOOK),
+    )
+
+
+async def test_the_page_that_the_rule_of_the_alert_names_comes_first(org: Organisation) -> None:
+    await noise(org)
+    assert (await org.paths("FollowerLags"))[0] != "docs/other/steps.md"
+    await org.write(Facts("rules", NOW, (NodeFact(Label.ALERT, "FollowerLags", "An alert."),)))
+    await org.connect(EdgeType.HAS_RUNBOOK, Ref(Label.ALERT, "FollowerLags"), Ref(Label.RUNBOOK, "docs/other/steps.md"))
+    first = (await org.ask("FollowerLags"))[0]
+    assert place_of(first.node) == "docs/other/steps.md"
+    assert (first.terms.text, first.terms.graph) == (1.0, 1.0)
+
+
+async def test_rules_of_one_name_with_several_pages_do_not_settle_which_it_is(org: Organisation) -> None:
+    await noise(org)
+    await org.write(
+        Facts("rules", NOW, (NodeFact(Label.ALERT, "FollowerLags", "An alert."),)),
+        page("docs/other/more.md", "More", "Do that.", label=Label.RUNBOOK),
+    )
+    for path in ("docs/other/steps.md", "docs/other/more.md"):
+        await org.connect(EdgeType.HAS_RUNBOOK, Ref(Label.ALERT, "FollowerLags"), Ref(Label.RUNBOOK, path))
+    graph = {place_of(each.node): each.terms.graph for each in await org.ask("FollowerLags")}
+    assert graph["docs/other/steps.md"] == graph["docs/other/more.md"] == 0.5
+
+
+async def test_the_page_that_the_alert_links_comes_first(org: Organisation) -> None:
+    await noise(org)
+    link = "https://git.example/books/blob/main/docs/other/steps.md#now"
+    for labels, notes in (({}, {"runbook_url": link}), ({"playbook": "docs/other/steps.md"}, {})):
+        query = query_of(signals_from_alerts([{"alertname": "FollowerLags", **labels}], [notes], []))
+        found = await find_pages(org.store, org.embed, "t", query, now=NOW)
+        assert place_of(found[0].node) == "docs/other/steps.md"
+
+
+async def test_a_page_that_the_alerts_text_speaks_of_comes_up_but_need_not_be_first(org: Organisation) -> None:
+    await noise(org)
+    note = "Background is in https://git.example/books/blob/main/docs/other/steps.md."
+    found = {place_of(each.node): each for each in await org.ask("FollowerLags", note=note)}
+    assert 0.5 <= found["docs/other/steps.md"].terms.text < 1
+    assert "docs/other/steps.md" != next(iter(found))
+
+
+async def test_a_link_that_means_no_known_page_changes_nothing(org: Organisation) -> None:
+    await noise(org)
+    linked = query_of(
+        signals_from_alerts([{"alertname": "FollowerLags"}], [{"runbook_url": "https://x.example/a/b"}], [])
+    )
+    plain = query_of(signals_from_alerts([{"alertname": "FollowerLags"}], [], []))
+    first, second = [(await find_pages(org.store, org.embed, "t", each, now=NOW))[0] for each in (linked, plain)]
+    assert place_of(first.node) == place_of(second.node)
+
+
+async def test_a_page_that_quotes_the_alerts_name_is_found_by_it(org: Organisation) -> None:
+    await org.write(
+        page("docs/quotes.md", "Notes", "Fires as FollowerLagsFarBehind."), page("docs/other.md", "Notes", "Coffee.")
+    )
+    org.embed = no_vectors
+    assert await org.paths("FollowerLagsFarBehind") == ["docs/quotes.md"]
+
+
+async def test_a_word_of_the_name_finds_pages_that_have_it_without_its_ending(org: Organisation) -> None:
+    await org.write(page("docs/a.md", "Notes", "A reject is final."), page("docs/other.md", "Notes", "Coffee."))
+    org.embed = no_vectors
+    assert await org.paths("LedgerRejects") == ["docs/a.md"]
+
+
 async def test_a_page_for_trouble_comes_before_one_that_only_describes(org: Organisation) -> None:
     text = "The follower lags behind."
     await org.write(page("docs/b.md", "Follower design", text), page("docs/c.md", "Follower troubleshooting", text))
@@ -276,23 +348,6 @@ async def test_the_list_is_bounded(org: Organisation) -> None:
 async def test_equal_pages_come_in_the_order_of_their_names(org: Organisation) -> None:
     await org.write(*(page(f"docs/{name}.md", "Notes", "The drawer jams.") for name in "cab"))
     assert await org.paths("DrawerJams") == ["docs/a.md", "docs/b.md", "docs/c.md"]
-
-
-def node(title: str, path: str, label: Label = Label.DOC) -> Node:
-    return Node("n", "t", label, path, Life(NOW, NOW, NOW), properties={"path": path, "title": title})
-
-
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [
-        (node("Troubleshooting the till", "a.md"), node("The till", "a.md")),
-        (node("Till", "till-runbook.md"), node("Till", "till.md", Label.RUNBOOK)),
-        (node("Till alerts", "a.md"), node("Alertness", "a.md")),
-        (node("Till", "a.md", Label.RUNBOOK), node("Till", "a.md")),
-    ],
-)
-def test_a_page_that_says_it_is_for_trouble_is_expected_to_help_more(better: Node, worse: Node) -> None:
-    assert 0 <= expected_help(worse) < expected_help(better) <= 1
 
 
 @pytest.fixture(scope="module")

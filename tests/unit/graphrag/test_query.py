@@ -75,3 +75,24 @@ def test_any_text_makes_a_bounded_query_whose_words_all_count(labels, note, expr
     assert set(query.name) <= set(query.words)
     assert query.weights.keys() == {root(word) for word in query.words}
     assert all(0 < weight <= 1 for weight in query.weights.values())
+
+
+def test_a_search_takes_the_name_in_its_words_without_their_endings_and_as_one_word():
+    assert of(alertname="QueueRejectsJobs").spellings == (
+        "queue",
+        "rejects",
+        "reject",
+        "jobs",
+        "job",
+        "queuerejectsjobs",
+    )
+    assert "is" not in of(alertname="The till is slow").spellings
+
+
+def test_what_the_alert_carries_to_be_followed_is_told_from_what_its_text_speaks_of():
+    body = ({"alertname": "Slow", "playbook": "docs/till.md", "job": "shop/till"},)
+    notes = ({"runbook_url": "https://x.example/docs/a.md", "summary": "See https://x.example/docs/b.md."},)
+    query = query_of(signals_from_alerts(body, notes, ['up{runbook="docs/c.md"}']))
+    assert set(query.pointers) == {"docs/till.md", "https://x.example/docs/a.md"}
+    assert query.links == ("https://x.example/docs/b.md",)
+    assert query.alerts == ("Slow",)

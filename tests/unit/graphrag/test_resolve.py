@@ -12,6 +12,7 @@ from graphrag.embed import Embed, Embedding, open_embedding
 from graphrag.evidence import Named
 from graphrag.ingest import ingest
 from graphrag.model import EdgeFact, EdgeType, Facts, Hit, Label, Life, Node, NodeFact, Ref, node_id
+from graphrag.ownership import NOBODY
 from graphrag.resolve import Alike, Resolution, Said, Thresholds, judge
 from graphrag.retrieve import Location, fuse, locate
 from graphrag.signals import signals_from_alerts, signals_from_question
@@ -233,6 +234,32 @@ async def test_the_rule_that_fires_names_the_service_when_the_alert_does_not(gra
     assert (told.certainty, names(told)[0]) == ("resolved", "cart-service"), "the alert knows better than the rule"
 
 
+@pytest.mark.parametrize(
+    ("name", "note", "service", "certainty"),
+    [
+        ("WebBffsSlow", "", "web-bff", "resolved"),
+        ("Slow", "cart-services are slow", "cart-service", "ambiguous"),
+    ],
+)
+async def test_a_name_in_the_other_number_is_read(
+    graph: Graph, name: str, note: str, service: str, certainty: str
+) -> None:
+    found = await graph.alert(alertname=name, note=note)
+    assert (names(found)[0], found.certainty) == (service, certainty), found.explanation
+
+
+async def test_name_summary_and_description_that_agree_are_about_what_they_name(graph: Graph) -> None:
+    await graph.store.write(
+        "agreed", Facts("s", NOW, (NodeFact(Label.SERVICE, "vault"), NodeFact(Label.SERVICE, "attic")))
+    )
+    notes = {"summary": "No active vault node", "description": "Vault has no active node."}
+    alone = signals_from_alerts([{"alertname": "NoActiveVaultNode"}], [notes], [])
+    found = await locate(graph.store, graph.embed, "agreed", alone)
+    assert (found.certainty, names(found)[0]) == ("resolved", "vault"), found.explanation
+    beside = signals_from_alerts([{"alertname": "NoActiveVaultNode"}], [{**notes, "summary": "In vault or attic"}], [])
+    assert (await locate(graph.store, graph.embed, "agreed", beside)).certainty != "resolved"
+
+
 # Groups ---------------------------------------------------------------------------------------------------------------
 
 
@@ -285,11 +312,14 @@ MANY = {f"label_{n}": f"value-{n}" for n in range(500)}
         (MANY, {}),
         ({"alertname": "磁盘空间不足", "实例": "服务器一"}, {"summary": "节点磁盘已满请立即处理"}),
         ({"alertname": "Late"}, {"summary": "see https://wiki.example/cart-service/late"}),
+        ({"alertname": "Late"}, {"summary": "see https://cart-service.example/late for more"}),
         ({"alertname": "Late", "link": "https://wiki.example/cart-service"}, {}),
         ({"alertname": "Late"}, {"runbook_url": "https://wiki.example/cart-service"}),
         ({"alertname": "Late"}, {"runbook": "Restart cart-service, then look at ledger-db."}),
         ({"alertname": "Late"}, {"description": "Such a thing was once caused by cart-service."}),
         ({"alertname": "Late", "pod": "\x00\ud800"}, {"summary": "\x00"}),
+        ({"alertname": "Late", "team": "{{ $labels.team }}"}, {"summary": "team payments knows"}),
+        ({"alertname": "延迟", "team": "值班"}, {}),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -298,6 +328,7 @@ async def test_an_alert_that_names_no_service_resolves_to_none(
 ) -> None:
     found = await locate(graph.store, graph.embed, "t", signals_from_alerts([labels], [notes], []))
     assert found.certainty != "resolved", found.explanation
+    assert found.owner == NOBODY, found.owner.says
 
 
 @pytest.mark.parametrize(

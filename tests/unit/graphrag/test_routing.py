@@ -30,6 +30,8 @@ def said(*names: str, label: Label = Label.SERVICE) -> list[Mention]:
         ("Why are payments failing?", [], "point"),
         ("How does storefront reach ledger-db?", ["storefront", "ledger-db"], "paths"),
         ("path between storefront and ledger-db", ["storefront", "ledger-db"], "paths"),
+        ("Explain the chain from storefront down to ledger-db", ["storefront", "ledger-db"], "paths"),
+        ("Why would ledger-db being slow hurt storefront?", ["storefront", "ledger-db"], "paths"),
         ("Does storefront depend on ledger-db?", ["storefront", "ledger-db"], "paths"),
         ("Which services need both checkout-api and ledger-db?", ["checkout-api", "ledger-db"], "whole"),
         ("What do we run for storage, across teams?", [], "whole"),
@@ -117,6 +119,14 @@ async def test_the_longest_name_at_a_place_is_the_one_meant(store: SqliteStore) 
         ("payments", "payments"),
         ("ledger-db", "the big database"),
     ]
+
+
+async def test_names_in_links_and_other_spellings_are_read_as_everywhere(store: SqliteStore) -> None:
+    found = await mentions(store, "default", "Is https://ledger-db.example/payments what `LedgerDB` is?")
+    assert {(each.name, each.said) for each in found} == {
+        ("ledger-db", "ledger-db.example"),
+        ("ledger-db", "LedgerDB"),
+    }
 
 
 async def test_a_word_that_holds_a_sentence_together_names_nothing(store: SqliteStore) -> None:
