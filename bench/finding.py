@@ -138,8 +138,12 @@ async def _stock(url: str, loaded: _Loaded) -> list[float]:
     from llama_index.core.indices.property_graph import VectorContextRetriever  # takes seconds to import
     from llama_index.core.schema import QueryBundle
 
+    from graphrag.llama_embedding import HashedEmbedding
+
     with stock_store(url) as stock:
-        retriever = VectorContextRetriever(stock, include_text=False)
+        # Without one it looks for OpenAI's; questions come with their vectors.
+        unused = HashedEmbedding(HashedNgrams(DIMENSIONS))
+        retriever = VectorContextRetriever(stock, embed_model=unused, include_text=False)
 
         async def ask(alert: Incident) -> Any:
             text = " ".join((alert.title, *alert.alerts[0].annotations.values()))
