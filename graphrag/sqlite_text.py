@@ -1,4 +1,4 @@
-"""Full text in SQLite, by FTS5: a search whose work does not grow with the graph.
+"""Full text in SQLite, by FTS5: a search scores a bounded number of texts, however large the graph.
 
 A word that stands in every tenth text tells little apart and costs most: each text that has it is scored. So a search
 begins with the rarest of its words and takes as many as lead to a bounded number of texts.

@@ -1,4 +1,4 @@
-"""Nearest vectors in SQLite: an inverted file of cells that split, so that a search costs the same in a large graph.
+"""Nearest vectors in SQLite: an inverted file of cells that split, so that a search compares a bounded number.
 
 The vectors of one kind of node lie in cells, each with a centroid (Jégou, Douze and Schmid, Product Quantization for
 Nearest Neighbor Search, 2011). A search looks into the nearest cells until it has seen a bounded number of vectors,
