@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from graphrag.query import Query, root, telling
@@ -49,8 +49,8 @@ def relevance(query: Query, texts: Mapping[str, str]) -> dict[str, float]:
 
 
 def _counted(roots: Sequence[str], weights: Mapping[_Term, float]) -> dict[_Term, int]:
-    found: Counter[_Term] = Counter(each for each in roots if each in weights)
-    found.update(pair for pair in pairwise(roots) if pair in weights)
+    found: Counter[_Term] = Counter(filter(weights.__contains__, roots))
+    found.update(filter(weights.__contains__, pairwise(roots)))
     return found
 
 
@@ -59,7 +59,7 @@ def _length_norm(relative: float) -> float:
 
 
 def _roots_in(text: str) -> list[str]:
-    return [each for token in _TOKEN.findall(text[:_MAX_CHARACTERS]) for each in _roots(token)]
+    return list(chain.from_iterable(map(_roots, _TOKEN.findall(text[:_MAX_CHARACTERS]))))
 
 
 @lru_cache(maxsize=50_000)

@@ -108,12 +108,11 @@ def search_text(
     db: sqlite_text.Reader, tenant: str, text: str, limit: int, labels: Collection[Label], view: View
 ) -> list[Hit]:
     words = query_words(text)
-    values = {**_seen(tenant, view), "limit": limit}
-    wanted = set(labels or Label)
     seen = _condition("n", view.as_of is not None, len(view.scopes) == 1)
-    found = sqlite_text.search(db, words, wanted, seen, values)
+    wanted = sqlite_text.Wanted(set(labels or Label), seen, _seen(tenant, view))
+    found = sqlite_text.search(db, words, wanted, limit)
     if view.as_of is not None:
-        found += sqlite_text.search_past(db, words, wanted, seen, values)
+        found += sqlite_text.search_past(db, words, wanted, limit)
         found.sort(key=lambda each: (-each.score, each.name, each.id))
     held = nodes(db, tenant, [each.id for each in found[:limit]], view)
     return [Hit(held[each.id], each.score) for each in found[:limit]]

@@ -7,7 +7,9 @@ begins with the rarest of its words and takes as many as lead to a bounded numbe
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from graphrag.model import Label, Node
@@ -47,6 +49,14 @@ class Found(NamedTuple):
     id: str
 
 
+class Wanted(NamedTuple):
+    """Nodes of these labels, for which the condition on a node `n` holds with its `values`."""
+
+    labels: Collection[Label]
+    condition: str
+    values: Mapping[str, object]
+
+
 def put(db: sqlite3.Connection, index: str, row: int, node: Node) -> None:
     db.execute(
         f"INSERT INTO {index} (rowid, name, words, aliases, summary) VALUES (?, ?, ?, ?, ?)",
@@ -58,42 +68,73 @@ def remove(db: sqlite3.Connection, index: str, row: int) -> None:
     db.execute(f"DELETE FROM {index} WHERE rowid = ?", (row,))
 
 
-def search(
-    db: Reader, words: Sequence[str], labels: Collection[Label], seen: str, values: dict[str, object]
-) -> list[Found]:
-    """What any of the words stands in, best first. `seen` is the condition for a node `n`, with its `values`."""
-    indexes = {text_index_of(label) for label in labels}
-    found = [each for index in sorted(indexes) for each in _search(db, index, "node", words, labels, seen, values)]
-    return sorted(found, key=lambda each: (-each.score, each.name, each.id))
+def search(db: Reader, words: Sequence[str], wanted: Wanted, limit: int) -> list[Found]:
+    """At most `limit` of the nodes that any of the words stands in, best first."""
+    indexes = sorted({text_index_of(label) for label in wanted.labels})
+    return _best_first(each for index in indexes for each in _search(db, index, "node", words, wanted, limit))[:limit]
 
 
-def search_past(
-    db: Reader, words: Sequence[str], labels: Collection[Label], seen: str, values: dict[str, object]
-) -> list[Found]:
+def search_past(db: Reader, words: Sequence[str], wanted: Wanted, limit: int) -> list[Found]:
     """As `search`, among closed intervals."""
-    return _search(db, PAST, "past_node", words, labels, seen, values)
+    return _search(db, PAST, "past_node", words, wanted, limit)
 
 
-def _search(
-    db: Reader,
-    index: str,
-    table: str,
-    words: Sequence[str],
-    labels: Collection[Label],
-    seen: str,
-    values: dict[str, object],
-) -> list[Found]:
+def _search(db: Reader, index: str, table: str, words: Sequence[str], wanted: Wanted, limit: int) -> list[Found]:
     """Names of tables and columns are this module's own."""
-    kept = rarest(_texts_with(db, index, words), MOST_TEXTS)
-    if not kept:
+    texts_with = _texts_with(db, index, words)
+    kept = rarest(texts_with, MOST_TEXTS)
+    if not kept or limit <= 0:
         return []
-    # The limit holds for a search of common words alone, too.
-    sql = f"""SELECT -bm25({index}, {_WEIGHTS}) AS score, n.name, n.id
+    crowded = sum(texts_with[word] for word in kept) > MOST_TEXTS
+    return (_first if crowded else _best)(db, index, table, _any_of(kept), wanted, limit)
+
+
+def _best(db: Reader, index: str, table: str, terms: str, wanted: Wanted, limit: int) -> list[Found]:
+    """Whether a node is wanted costs as much as its score: this is asked of the best alone, and of more if need be."""
+    scored = db.cursor()
+    scored.row_factory = None
+    scored.execute(
+        f"SELECT rowid, {_score(index)} AS score FROM {index} WHERE {index} MATCH ? ORDER BY score DESC", (terms,)
+    )
+    sql = f"""SELECT n.row, n.name, n.id FROM json_each(:rows) AS r CROSS JOIN {table} AS n ON n.row = r.value
+        WHERE n.label IN (SELECT value FROM json_each(:labels)) AND {wanted.condition}"""
+    values = {**wanted.values, "labels": as_json(wanted.labels)}
+    equals = groupby(scored, key=itemgetter(1))
+    found: list[Found] = []
+    while len(found) < limit and (scores := _next(equals, limit)):
+        rows = db.execute(sql, {**values, "rows": as_json(scores)})
+        found += _best_first(Found(scores[row], name, id) for row, name, id in rows)
+    return found[:limit]
+
+
+def _first(db: Reader, index: str, table: str, terms: str, wanted: Wanted, limit: int) -> list[Found]:
+    """For a word that stands in too many texts: the best among the first of these."""
+    rows = db.execute(
+        f"""SELECT {_score(index)} AS score, n.name, n.id
         FROM {index} CROSS JOIN {table} AS n ON n.row = {index}.rowid
-        WHERE {index} MATCH :terms AND n.label IN (SELECT value FROM json_each(:labels)) AND {seen} LIMIT :most"""
-    asked = {**values, "terms": _any_of(kept), "labels": as_json(labels), "most": MOST_TEXTS}
-    rows = db.execute(f"SELECT * FROM ({sql}) ORDER BY score DESC, name, id LIMIT :limit", asked)
-    return [Found(*row) for row in rows]
+        WHERE {index} MATCH :terms AND n.label IN (SELECT value FROM json_each(:labels)) AND {wanted.condition}
+        LIMIT :most""",
+        {**wanted.values, "terms": terms, "labels": as_json(wanted.labels), "most": MOST_TEXTS},
+    )
+    return _best_first(Found(*row) for row in rows)[:limit]
+
+
+def _next(equals: Iterator[tuple[float, Iterator[tuple[int, float]]]], count: int) -> dict[int, float]:
+    """Scores by row, of so many more and of all that score as the last of them does."""
+    rows: dict[int, float] = {}
+    for _, group in equals:
+        rows.update(group)
+        if len(rows) >= count:
+            break
+    return rows
+
+
+def _score(index: str) -> str:
+    return f"-bm25({index}, {_WEIGHTS})"
+
+
+def _best_first(found: Iterable[Found]) -> list[Found]:
+    return sorted(found, key=lambda each: (-each.score, each.name, each.id))
 
 
 def _texts_with(db: Reader, index: str, words: Sequence[str]) -> dict[str, int]:

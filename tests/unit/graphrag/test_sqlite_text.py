@@ -66,6 +66,17 @@ async def test_another_tenants_many_texts_hide_none_of_ones_own(store: SqliteSto
     assert await names(store, "queue") == ["mine"]
 
 
+async def test_another_tenants_better_texts_hide_none_of_ones_own(store: SqliteStore) -> None:
+    await keep(store, {f"tarpit {number}": "the tarpit, the tarpit" for number in range(50)}, tenant="other")
+    await keep(store, {f"mine {number}": f"{'much is said ' * number} of the tarpit" for number in range(9)})
+    assert await names(store, "tarpit") == [f"mine {number}" for number in range(5)]
+
+
+async def test_texts_that_answer_alike_come_by_name(store: SqliteStore) -> None:
+    await keep(store, {name: "the tarpit fills" for name in ("six", "one", "two", "ten", "nine", "four", "five")})
+    assert await names(store, "tarpit") == ["five", "four", "nine", "one", "six"]
+
+
 counts = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(0, 30), max_size=12)
 
 
