@@ -41,5 +41,7 @@ def _folded(text: str) -> str:
 
 def name_words(name: str) -> tuple[str, ...]:
     """The words a name is made of, lower-case: `PaymentsAPI_v2` gives `payments`, `api`, `v2`."""
+    if name.isascii() and name.isalnum() and (lower := name.lower())[1:] == name[1:]:
+        return (lower,)  # most are one word, and this is asked of each word of many pages
     spaced = _CAMEL_BOUNDARY.sub(" ", unicodedata.normalize("NFKC", name))
     return tuple(word.casefold() for word in re.findall(r"[^\W_]+", spaced))

@@ -10,9 +10,10 @@ from functools import cache
 
 import numpy as np
 
-from graphrag import sqlite_text, sqlite_vectors
+from graphrag import sqlite_cells, sqlite_text
 from graphrag.lives import Run
 from graphrag.model import WORLD, Edge, Facts, History, Label, Node, Rewrite, WriteReport, interval
+from graphrag.sqlite_cells import STORED
 from graphrag.sqlite_rows import (
     EDGE_COLUMNS,
     NODE_COLUMNS,
@@ -23,7 +24,6 @@ from graphrag.sqlite_rows import (
     read_node,
     read_nodes,
 )
-from graphrag.sqlite_vectors import STORED
 from graphrag.stored import life_columns, text_index_of, time_text
 from graphrag.writing import (
     DENIAL,
@@ -218,7 +218,7 @@ def _add_node(db: sqlite3.Connection, node: Node, vector: tuple[float, ...] | No
         [(node.tenant, key, node.label, node.scope, node.id) for key in node_keys(node)],
     )
     if array is not None:
-        sqlite_vectors.put(db, node.tenant, {node.id: array})
+        sqlite_cells.put(db, node.tenant, {node.id: array})
 
 
 def _add_past_node(db: sqlite3.Connection, node: Node, embedding: bytes | None) -> None:
@@ -244,7 +244,7 @@ def _remove_current_node(db: sqlite3.Connection, id: str) -> None:
     for row in db.execute("DELETE FROM node WHERE id = ? RETURNING row, label", (id,)).fetchall():
         sqlite_text.remove(db, text_index_of(Label(row["label"])), row["row"])
     db.execute("DELETE FROM name_key WHERE node = ?", (id,))
-    sqlite_vectors.forget(db, [id])
+    sqlite_cells.forget(db, [id])
     db.execute("DELETE FROM asserted WHERE fact = ?", (id,))
 
 

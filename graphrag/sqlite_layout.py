@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from graphrag import sqlite_text, sqlite_vectors
+from graphrag import sqlite_cells, sqlite_text
 from graphrag.errors import GraphMisconfigured
 from graphrag.identity import name_key
 from graphrag.model import EdgeType, edge_id
@@ -18,7 +20,7 @@ from graphrag.queries import statements
 from graphrag.sqlite_rows import NODE_COLUMNS, read_nodes, told
 from graphrag.stored import text_index_of, words_of_names
 
-VERSION = 3
+VERSION = 4
 """Kept in `PRAGMA user_version`. Raise it with each change of layout.sql, and say in `_bring_forward` how the tables
 of the version before become those of the new one."""
 
@@ -51,11 +53,12 @@ def _create(db: sqlite3.Connection) -> None:
 
 def _bring_forward(db: sqlite3.Connection, found: int) -> None:
     """From layout `found`: its tables stand aside while new ones are filled from them."""
-    tables, indexes = _ASIDE[found]
-    db.execute("DROP TABLE node_text")  # made anew from the nodes
-    for index in indexes:
+    older = _OLDER[found]
+    for table in older.dropped:
+        db.execute(f"DROP TABLE {table}")
+    for index in older.indexes:
         db.execute(f"DROP INDEX {index}")
-    for table in tables:
+    for table in older.aside:
         db.execute(f"ALTER TABLE {table} RENAME TO was_{table}")
     _create(db)
     db.create_function("edge_id", 3, _edge_id, deterministic=True)
@@ -64,11 +67,14 @@ def _bring_forward(db: sqlite3.Connection, found: int) -> None:
     db.create_function("words_of", 2, _words_of, deterministic=True)
     db.create_function("spaced", 1, _spaced, deterministic=True)
     db.create_function("told", -1, _told, deterministic=True)
-    for statement in statements(f"from_layout_{found}.sql"):
-        db.execute(statement)
-    _index_texts(db)
-    _place_vectors(db)
-    for table in tables:
+    if older.statements:
+        for statement in statements(older.statements):
+            db.execute(statement)
+        _index_texts(db)
+        _place_vectors(db)
+    else:
+        _gather_codes(db)
+    for table in older.aside:
         db.execute(f"DROP TABLE was_{table}")
 
 
@@ -84,25 +90,49 @@ def _place_vectors(db: sqlite3.Connection) -> None:
     rows = db.execute("SELECT tenant, node, embedding FROM was_vector ORDER BY tenant")
     while batch := rows.fetchmany(_BATCH):
         for tenant, found in groupby(batch, key=itemgetter("tenant")):
-            vectors = {row["node"]: np.frombuffer(row["embedding"], dtype=sqlite_vectors.STORED) for row in found}
-            sqlite_vectors.put(db, tenant, vectors)
+            vectors = {row["node"]: np.frombuffer(row["embedding"], dtype=sqlite_cells.STORED) for row in found}
+            sqlite_cells.put(db, tenant, vectors)
+
+
+def _gather_codes(db: sqlite3.Connection) -> None:
+    """Layout 3 kept a row for each vector of a cell."""
+    for (cell,) in db.execute("SELECT cell FROM vector_cell").fetchall():
+        found = db.execute("SELECT node, code FROM was_vector_code WHERE cell = ?", (cell,)).fetchall()
+        sqlite_cells.gather(db, cell, [row["node"] for row in found], [row["code"] for row in found])
 
 
 _BATCH = 5_000
-_ASIDE = {
-    1: (
-        ("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta"),
-        ("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"),
+
+
+@dataclass(frozen=True)
+class _Older:
+    """An older layout: the tables whose rows go into new ones, those that are made anew from others, and the indexes to
+    be dropped. `statements` fill the tables of facts where these are among them."""
+
+    aside: Sequence[str]
+    dropped: Sequence[str]
+    indexes: Sequence[str]
+    statements: str = ""
+
+
+_OLDER = {
+    1: _Older(
+        aside=("node", "edge", "name_key", "asserted", "past", "vector", "vector_generation", "meta"),
+        dropped=("node_text",),
+        indexes=("node_in_order", "edge_to", "name_key_of", "asserted_fact", "past_of", "vector_of"),
+        statements="from_layout_1.sql",
     ),
-    2: (
-        ("node", "past_node", "edge", "past_edge", "vector"),
-        (
+    2: _Older(
+        aside=("node", "past_node", "edge", "past_edge", "vector"),
+        dropped=("node_text",),
+        indexes=(
             *("node_in_order", "past_node_of", "past_node_in", "vector_of"),
             *("edge_from", "edge_to", "past_edge_from", "past_edge_to"),
         ),
+        statements="from_layout_2.sql",
     ),
+    3: _Older(aside=("vector_code",), dropped=(), indexes=("vector_code_of",)),
 }
-"""The tables of each older layout that are made anew, and the indexes that they have."""
 
 
 def _told(summary: str, *parts: str) -> str:

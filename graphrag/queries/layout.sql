@@ -105,7 +105,8 @@ CREATE TABLE IF NOT EXISTS record (
     PRIMARY KEY (tenant, kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- Little-endian float32. Cells hold what lies together of one kind, `code` is a vector in one signed byte a number.
+-- Little-endian float32. Cells hold what lies together of one kind; what searches compare is one row for each of them:
+-- its nodes, a line each, and in their order each vector in one signed byte a number, `codes`, and the lengths of these.
 -- The generation counts a tenant's changes and the version a cell's, so that every process knows what it has is old.
 CREATE TABLE IF NOT EXISTS vector (
     node TEXT PRIMARY KEY,
@@ -123,13 +124,13 @@ CREATE TABLE IF NOT EXISTS vector_cell (
     centroid BLOB NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS vector_cell_of ON vector_cell (tenant, label, scope);
-CREATE TABLE IF NOT EXISTS vector_code (
-    cell INTEGER NOT NULL,
-    node TEXT NOT NULL,
-    code BLOB NOT NULL,
-    PRIMARY KEY (cell, node)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX IF NOT EXISTS vector_code_of ON vector_code (node);
+CREATE TABLE IF NOT EXISTS vector_codes (
+    cell INTEGER PRIMARY KEY,
+    nodes TEXT NOT NULL,
+    lengths BLOB NOT NULL,
+    codes BLOB NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS vector_place (node TEXT PRIMARY KEY, cell INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS vector_generation (tenant TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
 
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;

@@ -22,10 +22,14 @@ TENANT = "default"
 MEMORY = View(scopes=("agent one",))
 
 
-SQLITE = ["layout-1.db.gz", "layout-2.db.gz"]
+def _layout(name: str) -> str:
+    return f"sqlite-{name.removesuffix('.db.gz')}"
 
 
-@pytest.fixture(scope="module", params=[*SQLITE, *NEO4J], ids=["sqlite-layout-1", "sqlite-layout-2", *NEO4J_IDS])
+SQLITE = ["layout-1.db.gz", "layout-2.db.gz", "layout-3.db.gz"]
+
+
+@pytest.fixture(scope="module", params=[*SQLITE, *NEO4J], ids=[*map(_layout, SQLITE), *NEO4J_IDS])
 async def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The URL of a graph of an older layout, in a database that holds nothing else."""
     if request.param in SQLITE:
@@ -148,16 +152,16 @@ async def test_its_past_is_read_as_of_a_time(store: GraphStore) -> None:
     ]
 
 
-@pytest.fixture
-async def layout_2(tmp_path: Path) -> AsyncIterator[GraphStore]:
-    opened = open_store(f"sqlite:///{_unpacked('layout-2.db.gz', tmp_path)}", dimensions=DIMENSIONS)
+@pytest.fixture(params=SQLITE[1:], ids=_layout)
+async def remembering(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GraphStore]:
+    opened = open_store(f"sqlite:///{_unpacked(request.param, tmp_path)}", dimensions=DIMENSIONS)
     await opened.open()
     yield opened
     await opened.close()
 
 
-async def test_what_was_remembered_in_layout_2_is_as_it_was(layout_2: GraphStore) -> None:
-    store, vault = layout_2, node_id(TENANT, Label.ENTITY, "vault", "agent one")
+async def test_what_was_remembered_is_as_it_was(remembering: GraphStore) -> None:
+    store, vault = remembering, node_id(TENANT, Label.ENTITY, "vault", "agent one")
     node = (await store.nodes(TENANT, [vault], MEMORY))[vault]
     assert (node.aliases, node.chunks) == (("the vault",), ("chunk-1",))
     assert node.identifiers == ("https://git.example/vault",)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from graphrag.identity import name_key
 from graphrag.model import Facts, Label, NodeFact, node_id
+from graphrag.sqlite_cells import CELL
 from graphrag.sqlite_store import SqliteStore
-from graphrag.sqlite_vectors import CELL, MOST_VECTORS
+from graphrag.sqlite_vectors import MOST_VECTORS
 
 TENANT = "tenant"
 DIMENSIONS = 32
