@@ -10,11 +10,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TypeVar
 
-from graphrag.query import Query, root, telling
+from graphrag.identity import name_words
+from graphrag.query import Query, root, tells
 
 K1 = 1.2
 B = 0.75
@@ -22,6 +22,7 @@ B = 0.75
 _TOKEN = re.compile(r"[^\W_]{1,80}")
 _MAX_CHARACTERS = 40_000
 _OF_PAIRS = 0.5
+_TOKENS_IN_MEMORY = 100_000
 
 _Term = str | tuple[str, str]
 """A word's root, or two that follow each other."""
@@ -59,13 +60,23 @@ def _length_norm(relative: float) -> float:
 
 
 def _roots_in(text: str) -> list[str]:
-    return list(chain.from_iterable(map(_roots, _TOKEN.findall(text[:_MAX_CHARACTERS]))))
+    if len(_ROOTS) > _TOKENS_IN_MEMORY:
+        _ROOTS.clear()
+    return list(chain.from_iterable(map(_ROOTS.__getitem__, _TOKEN.findall(text[:_MAX_CHARACTERS]))))
 
 
-@lru_cache(maxsize=50_000)
-def _roots(token: str) -> tuple[str, ...]:
-    """The roots of the words run together in one token (`QueueTooLarge`). Texts repeat few words very often."""
-    return tuple(root(word) for word in telling((token,)))
+class _Roots(dict[str, tuple[str, ...]]):
+    """The roots of the words run together in one token (`QueueTooLarge`). Texts repeat few words very often, and a
+    cache that also kept the order of use would cost more than most of the look-ups."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        words = name_words(token)
+        told = words if len(words) == 1 else dict.fromkeys(words)
+        roots = self[token] = tuple([root(word) for word in told if tells(word)])
+        return roots
+
+
+_ROOTS = _Roots()
 
 
 def rarity(texts: Collection[Iterable[Term]]) -> dict[Term, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from graphrag.identity import name_words
 from graphrag.links import links_in
@@ -100,18 +99,20 @@ def _run_together(name: str) -> tuple[str, ...]:
 
 
 def telling(texts: Iterable[str]) -> tuple[str, ...]:
-    """The words that can tell one page from another, once each: no function word, no number, no single letter."""
-    return tuple(dict.fromkeys(word for text in texts for word in name_words(text) if _tells(word)))
+    """The words that can tell one page from another, once each."""
+    return tuple(dict.fromkeys(word for text in texts for word in name_words(text) if tells(word)))
 
 
-def _tells(word: str) -> bool:
+def tells(word: str) -> bool:
+    """Whether it can tell one page from another: no function word, no number, no single letter."""
     single = len(word) == 1 and word.isascii()
     return not single and not word.isnumeric() and word not in _FUNCTION_WORDS
 
 
-@lru_cache(maxsize=100_000)
 def root(word: str) -> str:
     """The word without an English ending, so that `errors` meets `error` and `fetching` meets `fetches`."""
+    if not word.endswith(_ENDINGS):
+        return word  # as most do, and this is asked of every word of many pages
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_ROOT:
             return word[: -len(ending)]

@@ -141,10 +141,9 @@ def _nearest_codes(cells: Sequence[Codes], query: NDArray[np.float32], limit: in
     if not cells:
         return []
     starts = np.cumsum([0, *(len(cell.lengths) for cell in cells)])
-    codes = np.empty((starts[-1], query.size), dtype=np.float32)
-    for start, cell in zip(starts.tolist(), cells, strict=False):
-        codes[start : start + len(cell.lengths)] = cell.codes
-    cosines = (codes @ query) / np.concatenate([cell.lengths for cell in cells])
+    # One cell after another: made of four bytes a number, it is still in the processor's cache when it is multiplied.
+    products = np.concatenate([cell.codes.astype(np.float32) @ query for cell in cells])
+    cosines = products / np.concatenate([cell.lengths for cell in cells])
     best = np.argpartition(-cosines, limit)[:limit] if len(cosines) > limit else np.arange(len(cosines))
     places = np.searchsorted(starts, best, side="right") - 1
     of_cell: list[int] = places.tolist()
