@@ -47,7 +47,7 @@ class Codes:
         return Codes(_BETWEEN.join(nodes), self.lengths[places], self.codes[places])
 
 
-def read_codes(db: sqlite3.Connection, cells: Iterable[int], dimensions: int) -> dict[int, Codes]:
+def read_codes(db: sqlite3.Connection, cells: Iterable[int]) -> dict[int, Codes]:
     """Of those of the cells that are there."""
     cursor = db.cursor()
     cursor.row_factory = None
@@ -55,10 +55,12 @@ def read_codes(db: sqlite3.Connection, cells: Iterable[int], dimensions: int) ->
         "SELECT cell, nodes, lengths, codes FROM json_each(?) AS i CROSS JOIN vector_codes ON cell = i.value",
         (as_json(cells),),
     )
-    return {
-        cell: Codes(nodes, np.frombuffer(lengths, dtype=STORED), matrix([codes], np.dtype(_CODE), dimensions))
-        for cell, nodes, lengths, codes in cursor
-    }
+    return {cell: _codes(*columns) for cell, *columns in cursor}
+
+
+def _codes(nodes: str, lengths: bytes, codes: bytes) -> Codes:
+    of_each = np.frombuffer(lengths, dtype=STORED)
+    return Codes(nodes, of_each, np.frombuffer(codes, dtype=_CODE).reshape(len(of_each), -1))
 
 
 def matrix(blobs: Sequence[bytes], stored: np.dtype[Any], dimensions: int) -> NDArray[Any]:
@@ -91,8 +93,8 @@ def put(db: sqlite3.Connection, tenant: str, vectors: Mapping[str, NDArray[np.fl
 def forget(db: sqlite3.Connection, ids: Collection[str]) -> None:
     """Take away the vectors of these nodes."""
     asked = as_json(ids)
-    gone = db.execute(
-        "DELETE FROM vector WHERE node IN (SELECT value FROM json_each(?)) RETURNING tenant, embedding", (asked,)
+    tenants = db.execute(
+        "DELETE FROM vector WHERE node IN (SELECT value FROM json_each(?)) RETURNING tenant", (asked,)
     ).fetchall()
     placed = db.execute(
         "DELETE FROM vector_place WHERE node IN (SELECT value FROM json_each(?)) RETURNING cell, node", (asked,)
@@ -100,11 +102,10 @@ def forget(db: sqlite3.Connection, ids: Collection[str]) -> None:
     of_cell: dict[int, set[str]] = {}
     for row in placed:
         of_cell.setdefault(row["cell"], set()).add(row["node"])
-    dimensions = len(gone[0]["embedding"]) // STORED.itemsize if gone else 0
-    for cell, codes in read_codes(db, of_cell, dimensions).items():
+    for cell, codes in read_codes(db, of_cell).items():
         kept = np.array([node not in of_cell[cell] for node in codes.nodes], dtype=np.bool_)
         _keep(db, cell, codes.taken(kept) if kept.any() else None)
-    for tenant in {row["tenant"] for row in gone}:
+    for tenant in {row["tenant"] for row in tenants}:
         _changed(db, tenant)
 
 
@@ -137,14 +138,13 @@ def _place(db: sqlite3.Connection, kind: tuple[str, str, str], ids: Sequence[str
     found = db.execute(
         "SELECT cell, centroid FROM vector_cell WHERE tenant = ? AND label = ? AND scope = ?", kind
     ).fetchall()
-    dimensions = units.shape[1]
     new = _codes_of(ids, units)
     if not found:
         _divide(db, kind, new)
         return
-    near = nearest_of(units, matrix([row["centroid"] for row in found], STORED, dimensions))
+    near = nearest_of(units, matrix([row["centroid"] for row in found], STORED, units.shape[1]))
     places = {found[at]["cell"]: np.flatnonzero(near == at) for at in np.unique(near).tolist()}
-    held = read_codes(db, places, dimensions)
+    held = read_codes(db, places)
     for cell, here in places.items():
         grown = _together(held[cell], new.taken(here))
         if len(grown.lengths) > CELL:

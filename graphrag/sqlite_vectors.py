@@ -113,7 +113,7 @@ class VectorSearch:
         with self._lock:
             remembered = {id: self._codes[id] for id in versions if id in self._codes}
         known = {id: codes for id, (version, codes) in remembered.items() if version == versions[id]}
-        known.update(read_codes(db, versions.keys() - known.keys(), self._dimensions))
+        known.update(read_codes(db, versions.keys() - known.keys()))
         with self._lock:
             for id, codes in known.items():
                 self._codes[id] = versions[id], codes

@@ -120,3 +120,26 @@ async def test_a_vector_of_length_zero_is_near_nothing(store: SqliteStore) -> No
     await keep(store, np.zeros((1, DIMENSIONS), dtype=np.float32))
     assert await found(store, np.ones(DIMENSIONS, dtype=np.float32)) == []
     assert await found(store, np.zeros(DIMENSIONS, dtype=np.float32)) == []
+
+
+async def test_after_many_changes_a_search_finds_what_comparing_finds(store: SqliteStore) -> None:
+    """Vectors come, are replaced, lose their length or their node, and cells are split and emptied on the way."""
+    draw = np.random.default_rng(8)
+    rows = crowds(4, 2 * CELL)
+    await keep(store, rows)
+    for _ in range(6):
+        moved = draw.choice(len(rows), int(draw.integers(1, 300)), replace=False)
+        rows[moved] = crowds(4, 2 * CELL)[draw.choice(len(rows), len(moved))]
+        gone = draw.choice(len(rows), 40, replace=False)
+        rows[gone] = 0
+        changed = [*moved.tolist(), *gone.tolist()]
+        await store.set_vectors(TENANT, {id_of(number): rows[number].tolist() for number in changed})
+        kept = np.flatnonzero(rows.any(axis=1))
+        query = draw.normal(size=DIMENSIONS).astype(np.float32)
+        cosines = rows[kept] @ query / (np.linalg.norm(rows[kept], axis=1) * np.linalg.norm(query))
+        hits = await store.search_vectors(TENANT, query.tolist(), 20, [Label.CHUNK])
+        assert [hit.score for hit in hits] == pytest.approx(np.sort(cosines)[:-21:-1].tolist(), abs=1e-5)
+        of_node = dict(zip((id_of(number) for number in kept.tolist()), cosines.tolist(), strict=True))
+        assert {hit.node.id: hit.score for hit in hits} == pytest.approx(
+            {hit.node.id: of_node[hit.node.id] for hit in hits}, abs=1e-5
+        )
