@@ -41,7 +41,7 @@ from graphrag.model import (
 from graphrag.sqlite_facts import confirm_facts, read_history, rewrite_facts, write_facts
 from graphrag.sqlite_layout import lay_out
 from graphrag.sqlite_readers import Readers
-from graphrag.sqlite_text import Reader
+from graphrag.sqlite_text import Reader, WordCounts
 from graphrag.sqlite_vectors import VectorSearch
 from graphrag.store import Exploration, Found, Vector
 
@@ -68,6 +68,7 @@ class SqliteStore:
         self._writer: sqlite3.Connection | None = None
         self._readers: Readers[Reader] | None = None
         self._vectors = VectorSearch(dimensions)
+        self._counts = WordCounts()
 
     async def open(self) -> None:
         await asyncio.to_thread(self._open)
@@ -238,9 +239,7 @@ class SqliteStore:
         self._vectors.check(db, refit=self._refit)
 
     def _connect(self) -> Reader:
-        db = sqlite3.connect(
-            self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Reader
-        )
+        db = Reader(self._counts, self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA synchronous = FULL")
         return db

@@ -24,23 +24,38 @@ _WEIGHTS = "4.0, 4.0, 4.0, 1.0"
 """Of the columns name, words, aliases and summary: what a thing is called counts more than what is said of it."""
 
 
-class Reader(sqlite3.Connection):
-    """A connection that remembers in how many texts words stand, for as long as nobody changes the file."""
+class WordCounts:
+    """In how many texts words stand, remembered for all connections to a file while none sees that it has changed."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._version = -1
-        self._counts: dict[str, dict[str, int]] = {}
+    def __init__(self) -> None:
+        self._of_index: dict[str, dict[str, int]] = {}
 
-    def counts_of(self, index: str) -> dict[str, int]:
+    def forget(self) -> None:
+        self._of_index = {}
+
+    def of(self, index: str) -> dict[str, int]:
         """Texts by word, what is known so far; to be added to."""
-        version = self.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version:
-            self._version, self._counts = version, {}
-        counts = self._counts.setdefault(index, {})
+        counts = self._of_index.setdefault(index, {})
         if len(counts) > _WORDS_IN_MEMORY:
             counts.clear()
         return counts
+
+
+class Reader(sqlite3.Connection):
+    """A connection that shares what it learns of words with others to the same file."""
+
+    def __init__(self, counts: WordCounts, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._counts = counts
+        self._version = -1
+
+    def counts_of(self, index: str) -> dict[str, int]:
+        """Within the caller's transaction: see `WordCounts.of`."""
+        version = self.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:
+            self._version = version
+            self._counts.forget()
+        return self._counts.of(index)
 
 
 class Found(NamedTuple):
@@ -140,15 +155,19 @@ def _best_first(found: Iterable[Found]) -> list[Found]:
 def _texts_with(db: Reader, index: str, words: Sequence[str]) -> dict[str, int]:
     """How many texts each word stands in, counted up to one more than a search looks at."""
     known = db.counts_of(index)
-    if unknown := [word for word in words if word not in known]:
+    counts = {word: count for word in words if (count := known.get(word))}
+    if unknown := [word for word in words if word not in counts]:
         rows = db.execute(
             f"""SELECT value,
                 (SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH '"' || value || '"' LIMIT ?))
             FROM json_each(?)""",
             (MOST_TEXTS + 1, as_json(unknown)),
         )
-        known.update(map(tuple, rows))
-    return {word: known[word] for word in words}
+        # A word that stands nowhere yet is looked up anew: what a connection saw a moment ago must not hide it.
+        found = {word: count for word, count in rows if count}
+        known.update(found)
+        counts.update(found)
+    return counts
 
 
 def rarest(texts_with: dict[str, int], most: int) -> list[str]:
