@@ -80,7 +80,7 @@ async def settle(
     if not location.undecided or not signals.alerts or not pages:
         return location
     uses = told.over(await known_uses(store, tenant))
-    if any(is_about_what_runs(alert, uses) for alert in signals.alerts):
+    if any(says_what_it_is_about(alert, uses) for alert in signals.alerts):
         return location
     best = most_alike(pages)
     rivals = [each.node.id for each in location.candidates if each.parts["exact"]]
@@ -123,15 +123,23 @@ def _by(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 # Judging (pure) -------------------------------------------------------------------------------------------------------
 
 
-def is_about_what_runs(alert: AlertSignals, uses: Uses) -> bool:
-    """Whether its text says by a label what it is about: a pod, a host, a job. Such an alert may be about anything, and
-    pages that explain it tell nothing of what it is about now."""
+def says_what_it_is_about(alert: AlertSignals, uses: Uses) -> bool:
+    """Whether a label says what the alert is about: a service by a name that nobody knows, or a pod, a host, a job, a
+    place that its text speaks of. Such an alert may be about anything, and the pages that explain it do not tell what
+    it is about now."""
+    if any(_holds_a_thing(key, uses) for key in alert.templated):
+        return True
     text = "\n".join(signal.value for signal in alert.names if signal.origin in TEXT)
-    return any(_holds_a_thing(key, uses) for key in alert.templated) or any(
-        len(signal.value) >= _SHORTEST and signal.value in text
-        for signal in alert.names
-        if signal.origin not in WORDS and signal.origin == origin_of(signal) and _holds_a_thing(signal.origin, uses)
+    labels = [each for each in alert.names if each.origin not in WORDS and each.origin == origin_of(each)]
+    return any(
+        _holds_services(each.origin, uses)
+        or (_holds_a_thing(each.origin, uses) and len(each.value) >= _SHORTEST and each.value in text)
+        for each in labels
     )
+
+
+def _holds_services(key: str, uses: Uses) -> bool:
+    return claims(key, uses) and kind_of(key, uses) in (Kind.SERVICE, Kind.OTHER)
 
 
 def _holds_a_thing(key: str, uses: Uses) -> bool:

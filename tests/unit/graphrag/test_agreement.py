@@ -129,6 +129,7 @@ async def test_the_label_of_another_team_that_owns_services_leaves_it_undecided(
         ("No blanks were struck by {{ .Labels.instance | reReplaceAll `:.*` `` }}", {}),
         ("No blanks were struck by till-7", {"pod": "till-7"}),
         ("No blanks were struck in vaults", {"namespace": "vaults"}),
+        ("No blanks were struck", {"service": "vault-door"}),
         ("No blanks were struck. The {{ $labels.kind }} service stands still", {}),
     ],
     ids=str,
@@ -137,6 +138,11 @@ async def test_an_alert_that_says_by_a_label_what_it_is_about_is_not_settled_by_
     organisation: Organisation, note: str, labels: dict[str, str]
 ) -> None:
     assert not await organisation.settled("MintingStalled", note, **labels)
+
+
+async def test_where_an_alert_was_measured_does_not_keep_it_undecided(organisation: Organisation) -> None:
+    labels = {"job": "till", "instance": "10.0.0.7:9100", "cluster": "east"}
+    assert await organisation.settled("MintingStalled", "No blanks were struck", **labels) == "coin-press"
 
 
 async def test_a_key_that_is_told_to_hold_services_says_what_an_alert_is_about(organisation: Organisation) -> None:
