@@ -2,8 +2,10 @@
 
 Of which service the pages are that read most like the alert is right often, but not often enough to wake somebody by:
 an alert about any service is explained on a page of whoever runs the platform. So it is one voice more for that
-service, too quiet to decide alone. Something of another kind must join in: a name in passing, the words of its name, a
-page that the alert links or that goes by its name, the one team that it is for. What contradicts leaves it undecided.
+service, too quiet to decide alone. Something of another kind must join in: a label or a rule that counts too little by
+itself, all words of a longer name, a page that the alert links or that goes by its name, the one team that it is for. A
+word that may be the service's name is nothing of another kind, for it is what its pages were found by. What contradicts
+leaves it undecided.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from graphrag.evidence import beliefs
+from graphrag.evidence import PARTS, PROSE, beliefs
 from graphrag.identity import name_key, name_words
 from graphrag.label_keys import NOTHING_TOLD, Kind, ToldKeys, Uses, claims, kind_of
 from graphrag.label_uses import known_uses
@@ -171,7 +173,7 @@ def settled(
     ]
     named = {each.node.id: each for each in location.candidates}
     found = named.get(id) or Candidate(around.services[id], 0.0, {"exact": 0.0, "semantic": 0.0, "fused": 0.0})
-    believed = beliefs({**_rivals(location, around, teams), id: support_of(found.parts["exact"], voices)})
+    believed = beliefs({**_rivals(location, around, teams), id: _support(found, voices)})
     ranked = sorted(believed.values(), reverse=True)
     if believed[id] < ranked[0] or not convincing(ranked, Thresholds()):
         return location
@@ -242,9 +244,10 @@ def _of_team(id: str, teams: Set[str], around: Surroundings) -> Iterator[Voice]:
         yield Voice("team", _TEAM / services, "its owner is the team that the alert is for")
 
 
-def support_of(exact: float, voices: Iterable[Voice]) -> float:
-    """What is named and the voices add up to, in [0, 1], as `graphrag.evidence.support` adds up names."""
-    return 1 - math.prod((1 - exact, *(1 - voice.weight for voice in voices)))
+def _support(found: Candidate, voices: Iterable[Voice]) -> float:
+    """What the voices and all that names it but words add up to, as `graphrag.evidence.support` adds up names."""
+    named = (found.parts[part] for part in PARTS if part not in PROSE and part in found.parts)
+    return 1 - math.prod(1 - weight for weight in (*named, *(voice.weight for voice in voices)))
 
 
 def _rivals(location: Location, around: Surroundings, teams: Set[str]) -> dict[str, float]:

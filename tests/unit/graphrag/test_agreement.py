@@ -20,12 +20,14 @@ from graphrag.signals import signals_from_alerts, signals_from_question
 from graphrag.sqlite_store import SqliteStore
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
-OWNERS = {"coin-press": "mint", "stamp-desk": "post", "parcel-desk": "post", "node-pool": "platform"}
+OWNERS = {"coin-press": "mint", "stamp-desk": "post", "parcel-desk": "post", "node-pool": "platform", "kiln": "yard"}
 PAGES = {
     "docs/coin-press/README.md": "# How coins are made\n\nBlanks are fed to the dies, and the dies strike them.",
     "docs/coin-press/dies.md": "# Worn dies\n\nA worn die strikes blanks unevenly. Blanks pile up before worn dies.",
     "docs/coin-press/feeding.md": "# Feeding blanks\n\nBlanks pile up when the dies stand still. Clear the feeder.",
     "docs/coin-press/alerts/MintingStalled.md": "# Minting stalled\n\nNo blanks were struck. Look at the dies first.",
+    "docs/kiln/cracks.md": "# Cracked bricks\n\nBricks crack when the kiln cools too fast.",
+    "docs/kiln/heat.md": "# Heat\n\nThe kiln is fired slowly, or bricks crack.",
     "docs/stamp-desk/README.md": "# Franking\n\nLetters are weighed and franked by hand.",
     "docs/parcel-desk/README.md": "# Parcels\n\nParcels are labelled and put on trolleys.",
     "docs/node-pool/README.md": "# Machines\n\nMachines are drained before they are replaced.",
@@ -94,6 +96,11 @@ async def test_the_words_of_its_name_apart_and_its_pages_settle_it(organisation:
 
 async def test_the_words_in_an_address_do_not_settle_it(organisation: Organisation) -> None:
     assert not await organisation.settled("BlanksPileUp", f"{BLANKS}: https://wiki.example/press/of/coin")
+
+
+async def test_a_word_that_names_a_service_and_finds_its_pages_says_one_thing(organisation: Organisation) -> None:
+    assert not await organisation.settled("BricksCrack", "Bricks crack, maybe of the kiln")
+    assert await organisation.settled("BricksCrack", "Bricks crack, maybe of the kiln", team="yard") == "kiln"
 
 
 async def test_a_page_of_the_alert_s_name_among_pages_of_its_service_settles_it(organisation: Organisation) -> None:
