@@ -9,6 +9,7 @@ from agent.breadth import consult_paths, consult_whole, known
 from agent.known import TeamClaim
 from agent.redact import redact
 from agent.state import CandidateService, Consulted, Incident, Known, Located
+from graphrag.agreement import settle
 from graphrag.label_keys import NOTHING_TOLD, ToldKeys
 from graphrag.model import Direction, Edge, EdgeType, Label, Node
 from graphrag.pages import Anchor, FoundPage, find_pages
@@ -53,7 +54,9 @@ async def locate_incident(
     signals = signals_of(incident, told)
     location = await locate(store, embed, incident.tenant, signals, told=told)
     anchors = [Anchor(each.node, each.score) for each in location.candidates]
-    pages = await find_pages(store, embed, incident.tenant, query_of(signals), anchors, weights, now=datetime.now(UTC))
+    query = query_of(signals)
+    pages = await find_pages(store, embed, incident.tenant, query, anchors, weights, now=datetime.now(UTC))
+    location = await settle(store, incident.tenant, signals, query, location, pages, told)
     asked = incident.question if not incident.alerts and not incident.service else ""
     way = route(asked, await mentions(store, incident.tenant, asked))
     ends = await store.nodes(incident.tenant, [end.node_id for end in way.ends]) if way.ends else {}

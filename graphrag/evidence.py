@@ -37,7 +37,8 @@ _MISSING = 0.5
 _TOLD = 0.5
 _BESIDE = 0.4
 _STRUCTURE = ("labels", "expression")
-_PROSE = ("name", "text")
+PROSE = ("name", "text")
+"""The parts that are words: read in passing, and found in pages too."""
 _ORDINARY = "an ordinary word"
 _WORD = re.compile(r"[^\W_]+")
 
@@ -125,7 +126,7 @@ def _without_words_for_a_blank(found: Sequence[Named], alert: AlertSignals) -> l
     """The other words of such a text speak of something else: of what is scarce, or of a part."""
     if not is_blank(alert, found):
         return list(found)
-    return [replace(each, weight=each.weight * _MISSING) if each.part in _PROSE else each for each in found]
+    return [replace(each, weight=each.weight * _MISSING) if each.part in PROSE else each for each in found]
 
 
 def _without_words_beside(found: Sequence[Named], asked: Collection[str]) -> list[Named]:
@@ -139,7 +140,7 @@ def _without_words_beside(found: Sequence[Named], asked: Collection[str]) -> lis
     spared = {"called"} if sure else {"called", "first"}
     return [
         replace(each, weight=each.weight * _BESIDE)
-        if each.part in _PROSE and each.node.id not in told and each.standing not in spared
+        if each.part in PROSE and each.node.id not in told and each.standing not in spared
         else each
         for each in found
     ]

@@ -131,14 +131,14 @@ def _sizes(words: Sequence[str], at: int) -> range:
 def tokens_of(text: str) -> list[tuple[int, int]]:
     """Where each word of a text begins and ends: the n-th place of a text's `readings_of` begins with the n-th of
     them, and a reading takes as many as it says."""
-    return [match.span() for match in _tokens(_without_paths(text))]
+    return [match.span() for match in _tokens(without_paths(text))]
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
     return list(_TOKEN.finditer(text))[: MAX_KEYS // _MAX_WORDS_A_NAME]
 
 
-def _without_paths(text: str) -> str:
+def without_paths(text: str) -> str:
     """Of an address only the host is read: a path names what the page is about, not what this is about. What is not
     read becomes space, so that everything else stays where it was."""
 
@@ -151,7 +151,7 @@ def _without_paths(text: str) -> str:
 
 def _of_text(text: str) -> list[Place]:
     links = [match.span(1) for match in _URL.finditer(text)]
-    text = _without_paths(text)
+    text = without_paths(text)
     found = _tokens(text)
     tokens = [match.group() for match in found]
     gaps = ["", *(text[one.end() : other.start()] for one, other in itertools.pairwise(found)), ""]

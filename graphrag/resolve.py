@@ -66,13 +66,15 @@ class Candidate:
 @dataclass(frozen=True)
 class Resolution:
     """`candidates` are services, best first; with `resolved` the first is the one. `claims` are the teams that it
-    names itself, `owner` whose it is where no service is sure."""
+    names itself, `owner` whose it is where no service is sure. `undecided`: no alert surely names one or contradicts
+    itself, and none misses the label that its text asks for, so that what else is found may still settle it."""
 
     certainty: Certainty
     candidates: tuple[Candidate, ...]
     explanation: str
     claims: tuple[Claim, ...] = ()
     owner: Owner = NOBODY
+    undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -213,11 +215,11 @@ def _winner(named: Sequence[Named], thresholds: Thresholds) -> str | None:
     if contradicting(named):
         return None
     believed = sorted(beliefs(support(named)).items(), key=lambda item: -item[1])
-    return believed[0][0] if believed and _convincing([value for _, value in believed], thresholds) else None
+    return believed[0][0] if believed and convincing([value for _, value in believed], thresholds) else None
 
 
-def _convincing(believed: Sequence[float], thresholds: Thresholds) -> bool:
-    """`believed`: most first."""
+def convincing(believed: Sequence[float], thresholds: Thresholds) -> bool:
+    """Whether the first is sure: `believed` has the most first."""
     if not believed or believed[0] < thresholds.named - 1e-9:
         return False
     return len(believed) < 2 or believed[0] >= thresholds.lead * believed[1]
@@ -242,7 +244,10 @@ def judge(said: Sequence[Said], alike: Alike, thresholds: Thresholds, needs: Map
         candidates = [
             each for each in candidates if each.parts["exact"] or each.parts["semantic"] >= thresholds.worth_a_look
         ]
-    return Resolution(certainty, tuple(candidates[:CANDIDATES]), explanation)
+    undecided = (
+        certainty != "resolved" and not won and not any(each.blank or contradicting(each.named) for each in said)
+    )
+    return Resolution(certainty, tuple(candidates[:CANDIDATES]), explanation, undecided=undecided)
 
 
 def _ranked(
@@ -320,7 +325,7 @@ def _certainty(
     if len(won) > 1:
         return _among(by_name, won, blamed)
     first = by_name[0] if by_name else None
-    if first and (set(won) == {first.node.id} or _convincing([each.score for each in by_name], thresholds)):
+    if first and (set(won) == {first.node.id} or convincing([each.score for each in by_name], thresholds)):
         return "resolved", f"{first.node.name}: {'; '.join(first.reasons[:3])}"
     if len(by_name) > 1 and by_name[0].parts["exact"] >= thresholds.named:
         return "ambiguous", f"both {by_name[0].node.name} and {by_name[1].node.name} are named"

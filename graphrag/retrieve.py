@@ -40,13 +40,14 @@ _SEARCHED = (Label.SERVICE,)
 @dataclass(frozen=True)
 class Location:
     """`candidates` are services, best first; with `resolved` the first is the one. `claims` are the teams that it
-    names itself, `owner` whose it is where no service is sure."""
+    names itself, `owner` whose it is where no service is sure. `undecided`: what else is found may settle it."""
 
     certainty: Certainty
     candidates: tuple[Candidate, ...]
     explanation: str
     claims: tuple[Claim, ...] = ()
     owner: Owner = NOBODY
+    undecided: bool = False
 
 
 async def locate(
@@ -67,7 +68,7 @@ async def locate(
     fused = fuse([by_vector, by_text])
     alike = Alike((*by_vector, *by_text), cosines, fused)
     found = await resolve(store, tenant, signals, alike, thresholds, told)
-    return Location(found.certainty, found.candidates, found.explanation, found.claims, found.owner)
+    return Location(found.certainty, found.candidates, found.explanation, found.claims, found.owner, found.undecided)
 
 
 async def _by_vector(store: GraphStore, embed: Embed, tenant: str, text: str) -> list[Hit]:

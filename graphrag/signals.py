@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import promql_parser as promql
@@ -24,6 +24,7 @@ _ASKED = re.compile(
     |\bservice:?\s+[`'"*]?\{\{-?\s*(?:\$labels|\.Labels)\.(?P<after>\w+)""",
     re.VERBOSE | re.IGNORECASE,
 )
+_LABEL = re.compile(r"\{\{[^{}]{0,200}?(?:\$labels|\.Labels)\.(\w+)")
 _PLAIN = re.compile(r"[\w:/-]+")
 _METRIC_LABEL = "__name__"
 _ASIDES = ("runbook", "playbook", "dashboard", "url", "link", "doc")
@@ -41,11 +42,12 @@ class Signal:
 
 @dataclass(frozen=True)
 class AlertSignals:
-    """What one alert says. `asked` are keys of labels whose template stands, unfilled, where its text says which
-    service it is."""
+    """What one alert says. `templated` are keys of labels whose template stands, unfilled, in its text; `asked` those
+    of them that stand where it says which service it is."""
 
     names: tuple[Signal, ...]
     asked: frozenset[str] = frozenset()
+    templated: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def signals_from_alerts(
     text = " ".join([*alertnames, *values, *(note.value for note in notes)])
     kept = frozenset(names)
     bounded = dict.fromkeys(
-        AlertSignals(tuple(signal for signal in alert.names if signal in kept), alert.asked) for alert in alerts
+        replace(alert, names=tuple(signal for signal in alert.names if signal in kept)) for alert in alerts
     )
     return Signals(names, text[:MAX_TEXT], tuple(bounded)[:MAX_ALERTS])
 
@@ -99,6 +101,7 @@ def _of_alert(
 ) -> AlertSignals:
     notes = sorted((annotations or {}).items(), key=lambda note: _kind_of_note(note[0]) != "text")
     asked = {match["before"] or match["after"] for _, text in notes for match in _ASKED.finditer(text[:MAX_TEXT])}
+    templated = {key for _, text in notes for key in _LABEL.findall(text[:MAX_TEXT])}
     kept = sorted(_clean(labels or {}), key=lambda label: _is_unknown(label[0], known))[:MAX_LABELS]
     names = dict.fromkeys(
         [
@@ -107,7 +110,7 @@ def _of_alert(
             *(Signal(_kind_of_note(key), value) for key, value in _clean(dict(notes), MAX_TEXT)),
         ]
     )
-    return AlertSignals(tuple(names), frozenset(asked))
+    return AlertSignals(tuple(names), frozenset(asked), frozenset(templated))
 
 
 def _is_unknown(key: str, known: Uses) -> bool:

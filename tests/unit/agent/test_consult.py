@@ -118,6 +118,23 @@ async def test_a_found_page_comes_with_its_score_its_parts_and_a_passage_without
     assert len(page.passage) <= MAX_PASSAGE
 
 
+async def test_pages_of_the_one_service_of_the_team_that_an_alert_is_for_find_its_service(store: GraphStore):
+    text = "When drawers jam, open them by hand."
+    told = {"source": "checkout errors", "ordinal": 0, "text": text}
+    await store.write(
+        TENANT, Facts("pages", START, (NodeFact(Label.CHUNK, "checkout errors#0", text, properties=told),))
+    )
+    jam = {"alertname": "DrawersJam"}
+    unsaid, said = [
+        await locate_incident(store, embed, ask(alerts=(AlertFacts(labels=labels),)), elapsed)
+        for labels in (jam, jam | {"team": "payments"})
+    ]
+    assert unsaid.service is None
+    assert said.service is not None
+    assert (said.certainty, said.service.name) == ("resolved", "checkout-api")
+    assert said.service.reasons[0] == "most of the pages that read like it are of this service"
+
+
 async def test_a_name_nobody_knows_resolves_to_nothing(store: GraphStore):
     found = await locate_incident(store, embed, ask(service="zzz"), elapsed)
     assert found.service is None

@@ -55,6 +55,16 @@ def test_debris_of_templates_is_dropped(written: str, kept: str) -> None:
     assert signals_from_alerts([], [{"summary": written}], []).names == (Signal("text", kept),)
 
 
+def test_the_keys_of_unfilled_templates_are_told_and_which_of_them_say_whose_it_is() -> None:
+    notes = {
+        "summary": "The {{ $labels.kind }} service on {{ .Labels.host | title }} is late",
+        "description": "{{ with $x }}{{ printf `%s` $labels.pod }}{{ end }} since {{ $value }}",
+    }
+    (alert,) = signals_from_alerts([{"alertname": "Late"}], [notes], []).alerts
+    assert alert.templated == {"kind", "host", "pod"}
+    assert alert.asked == {"kind"}
+
+
 def test_a_value_that_was_only_a_template_says_nothing() -> None:
     assert signals_from_alerts([{"service": "{{ $labels.service }}"}], [], []).names == ()
 
